@@ -1,0 +1,28 @@
+import { readdirSync } from "node:fs";
+import { defineConfig } from "vitest/config";
+
+/** Every folder of packages/ and apps/, and the repository's own checks, is a project of its own. */
+const folders = ["packages", "apps"].flatMap((parent) =>
+  readdirSync(new URL(parent, import.meta.url)).map((name) => `${parent}/${name}`),
+);
+
+/** Siblings are read from their sources, so that tests never run against a stale build. */
+const resolve = { conditions: ["@envport/source", "module", "node", "default"] };
+
+export default defineConfig({
+  resolve,
+  ssr: { resolve },
+  test: {
+    projects: [...folders, "scripts"].map((folder) => ({
+      extends: true as const,
+      test: {
+        name: folder.replace(/^.*\//, ""),
+        include: [`${folder}/**/*_test.ts`],
+        exclude: ["**/node_modules/**", "**/dist/**"],
+        testTimeout: 20_000,
+        hookTimeout: 30_000,
+      },
+    })),
+    maxWorkers: 2,
+  },
+});
