@@ -1,0 +1,161 @@
+import { ErrorCode } from "./error_code.ts";
+import { ProtocolError } from "./protocol_error.ts";
+
+/** Options of {@linkcode FrameReader}. */
+export interface FrameReaderOptions {
+  /**
+   * Longest accepted line in bytes, its newline not counted (FRAME-4).
+   *
+   * @default {16777216}
+   */
+  maxFrameBytes?: number | undefined;
+}
+
+/** The default of `maxFrameBytes` everywhere: 16 MiB. */
+export const MAX_FRAME_BYTES: number = 16 * 1024 * 1024;
+
+const NEWLINE = 0x0a;
+const EMPTY = Buffer.alloc(0);
+/** A line buffer over this size is given back once its line has been read. */
+const KEEP_BYTES = 64 * 1024;
+
+/**
+ * Splits a byte stream into lines, however it was chunked (FRAME-1, FRAME-2). It does no I/O: push what arrived, take
+ * lines out, and take what is left when the stream turns into something else (FRAME-3).
+ *
+ * A line that lies inside one chunk is never copied; the pieces of a longer one are gathered in a buffer that doubles,
+ * so that work is linear in the bytes and memory stays under the limit however small the chunks are.
+ *
+ * @example A line that spans two chunks, and bytes that are no line
+ * ```ts
+ * import { FrameReader } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * const reader = new FrameReader();
+ * reader.push(Buffer.from('{"id"'));
+ * assert.equal(reader.next(), undefined);
+ * reader.push(Buffer.from(":1}\nraw"));
+ * assert.equal(String(reader.next()), '{"id":1}');
+ * assert.equal(String(reader.release()), "raw");
+ * ```
+ */
+export class FrameReader {
+  /** Longest accepted line in bytes; may be changed between lines. */
+  maxFrameBytes: number;
+  #chunks: Buffer[] = [];
+  #offset = 0;
+  #line: Buffer = EMPTY;
+  #lineBytes = 0;
+  #chunkBytes = 0;
+
+  /** @param options The limit. */
+  constructor(options: FrameReaderOptions = {}) {
+    this.maxFrameBytes = options.maxFrameBytes ?? MAX_FRAME_BYTES;
+  }
+
+  /** Bytes pushed but not taken out yet. */
+  get bufferedBytes(): number {
+    return this.#chunkBytes + this.#lineBytes;
+  }
+
+  /** Chunks pushed but not looked at yet. */
+  get bufferedChunks(): number {
+    return this.#chunks.length;
+  }
+
+  /**
+   * Takes in one chunk, which must not change afterwards.
+   *
+   * @param chunk Bytes as they arrived.
+   */
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    this.#chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+    this.#chunkBytes += chunk.length;
+  }
+
+  /**
+   * Takes out the next whole line.
+   *
+   * @returns The line without its newline, valid until the next call; undefined if no whole line is there.
+   * @throws {ProtocolError} If the line is longer than `maxFrameBytes`, also before its end has come (-32600).
+   */
+  next(): Buffer | undefined {
+    for (let chunk = this.#chunks[0]; chunk !== undefined; chunk = this.#chunks[0]) {
+      const start = this.#offset;
+      const end = chunk.indexOf(NEWLINE, start);
+      if (end >= 0) {
+        this.#advance(chunk, end + 1);
+        const piece = chunk.subarray(start, end);
+        if (this.#lineBytes > 0) return this.#finish(piece);
+        this.#checkLimit(piece.length);
+        return piece;
+      }
+      this.#gather(chunk.subarray(start));
+      this.#advance(chunk, chunk.length);
+    }
+    return undefined;
+  }
+
+  /**
+   * Takes out a last line that no newline ended (SESS-4).
+   *
+   * @returns The line, or undefined if nothing is left.
+   */
+  last(): Buffer | undefined {
+    return this.#lineBytes > 0 ? this.#finish(EMPTY) : undefined;
+  }
+
+  /** Takes out everything that has not been read as a line; the reader is empty afterwards. */
+  release(): Buffer {
+    const head = this.#chunks[0]?.subarray(this.#offset) ?? EMPTY;
+    const pieces = [this.#line.subarray(0, this.#lineBytes), head, ...this.#chunks.slice(1)].filter(
+      (piece) => piece.length > 0,
+    );
+    this.#chunks = [];
+    this.#offset = this.#lineBytes = this.#chunkBytes = 0;
+    this.#line = EMPTY;
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  }
+
+  /** Moves on inside the first chunk, or past it. */
+  #advance(chunk: Buffer, offset: number): void {
+    this.#chunkBytes -= offset - this.#offset;
+    this.#offset = offset;
+    if (offset < chunk.length) return;
+    this.#chunks.shift();
+    this.#offset = 0;
+  }
+
+  /** Ends the gathered line with its last piece. */
+  #finish(piece: Buffer): Buffer {
+    this.#gather(piece);
+    const line = this.#line.subarray(0, this.#lineBytes);
+    this.#lineBytes = 0;
+    if (this.#line.length > KEEP_BYTES) this.#line = EMPTY;
+    return line;
+  }
+
+  /** Adds a piece to the line that has begun. */
+  #gather(piece: Buffer): void {
+    const length = this.#lineBytes + piece.length;
+    this.#checkLimit(length);
+    if (length > this.#line.length) {
+      const capacity = Math.min(Math.max(512, 2 ** Math.ceil(Math.log2(length))), this.maxFrameBytes);
+      const grown = Buffer.allocUnsafeSlow(Math.max(capacity, length));
+      this.#line.copy(grown, 0, 0, this.#lineBytes);
+      this.#line = grown;
+    }
+    piece.copy(this.#line, this.#lineBytes);
+    this.#lineBytes = length;
+  }
+
+  #checkLimit(bytes: number): void {
+    if (bytes <= this.maxFrameBytes) return;
+    throw new ProtocolError(
+      ErrorCode.invalidRequest,
+      `frame too large: a line may have at most ${String(this.maxFrameBytes)} bytes`,
+      { type: "frame-too-large", limit: this.maxFrameBytes },
+    );
+  }
+}
