@@ -1,1 +1,13 @@
-export {};
+/**
+ * The `ssh/2` capability: a factory that describes an SSH server, and a client that runs commands on it.
+ *
+ * @module
+ */
+export { collectOutput } from "./collect_output.ts";
+export type { CollectOptions, CommandProcess, CommandResult, ExitStatus } from "./collect_output.ts";
+export { RemoteProcess } from "./remote_process.ts";
+export { ssh } from "./ssh.ts";
+export { sshCapability } from "./ssh_capability.ts";
+export type { SshCapabilityOptions } from "./ssh_capability.ts";
+export { SshClient } from "./ssh_client.ts";
+export type { PtyOptions, RunOptions, SpawnOptions, SshConnectOptions } from "./ssh_client.ts";
