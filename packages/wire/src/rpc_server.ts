@@ -113,7 +113,7 @@ export class RpcServer {
   async #close(): Promise<RpcEnd> {
     await Promise.all(this.#inFlight);
     this.#framed.stream.end();
-    void linger(this.#framed);
+    await linger(this.#framed);
     return "closed";
   }
 
@@ -255,14 +255,19 @@ export function isBlank(line: Uint8Array): boolean {
 }
 
 /**
- * Sends one error frame with id null and closes the connection; what the other side still sends is read and dropped for
- * half a second, since a reset would destroy the error on its way.
+ * Sends one error frame and closes the connection; what the other side still sends is read and dropped for half a
+ * second, since a reset would destroy the error on its way.
  *
  * @param framed The stream.
  * @param error What the other side is told.
+ * @param id The id to answer with; null if it could not be read.
  */
-export async function refuse(framed: FramedStream, error: ProtocolError): Promise<void> {
-  if (framed.stream.writable) framed.stream.end(encodeFrame({ id: null, error: error.toObject() }));
+export async function refuse(
+  framed: FramedStream,
+  error: ProtocolError,
+  id: MessageId | null = null,
+): Promise<void> {
+  if (framed.stream.writable) framed.stream.end(encodeFrame({ id, error: error.toObject() }));
   await linger(framed);
 }
 

@@ -1,0 +1,244 @@
+import type { JsonObject } from "@envport/wire";
+import { ErrorCode, ProtocolError } from "@envport/wire";
+
+/** An evaluation that was made for a session, and whether it has reached somebody. */
+export interface StoredResult {
+  evaluation: JsonObject;
+  /** Whether it has reached somebody (SESS-6); undefined while its reply is on its way. */
+  delivered: boolean | undefined;
+}
+
+/**
+ * One session: what survives its connection.
+ *
+ * @typeParam C The connection that speaks for it.
+ * @typeParam R Its task, suspended or running.
+ */
+export interface Session<C, R> {
+  readonly id: string;
+  /** The connection that speaks for it now; undefined for a parked session. */
+  connection: C | undefined;
+  /** The task that it started, until the task is over. */
+  runner: R | undefined;
+  /** Whether it has graded a task that it started itself: it never adopts then. */
+  graded: boolean;
+  /** Whether it asked for stored results (`hello {replay: true}`). */
+  replay: boolean;
+  result: StoredResult | undefined;
+  /** When its task or result is given up, in milliseconds of the table's clock; undefined while it has neither or is live. */
+  expires: number | undefined;
+}
+
+/** What a `tasks.grade` is about (SESS-5, SESS-6): a task, or a result that is there already. */
+export interface Claim<S> {
+  session: S;
+  /** Whether it is another session's, that nobody speaks for. */
+  adopted: boolean;
+}
+
+/** Limits of {@linkcode SessionTable}. */
+export interface SessionTableLimits {
+  /** How long a parked task is kept, in milliseconds. */
+  parkTtl: number;
+  /** How long a stored result is kept, in milliseconds. */
+  resultTtl: number;
+  /** How many parked sessions are kept. */
+  maxParked: number;
+}
+
+/**
+ * The rules of sessions (SESS-2 to SESS-8) as a table without I/O, clock or timers: who is live, who is parked, who may
+ * resume, and which task a grade is about. What a change displaces is returned, for the caller to end.
+ *
+ * @typeParam C A connection.
+ * @typeParam R A task.
+ */
+export class SessionTable<C, R> {
+  readonly #limits: SessionTableLimits;
+  readonly #sessions = new Map<string, Session<C, R>>();
+  /** Those without a connection, in the order in which they lost it. */
+  readonly #parked = new Set<Session<C, R>>();
+
+  /** @param limits How much is kept, and how long. */
+  constructor(limits: SessionTableLimits) {
+    this.#limits = limits;
+  }
+
+  /** Every session that is live, or holds a task or a result. */
+  get sessions(): Iterable<Session<C, R>> {
+    return this.#sessions.values();
+  }
+
+  /** How many sessions have a connection. */
+  get liveCount(): number {
+    return this.#sessions.size - this.#parked.size;
+  }
+
+  /** How many sessions wait for a connection. */
+  get parkedCount(): number {
+    return this.#parked.size;
+  }
+
+  /**
+   * Begins a session.
+   *
+   * @param id A fresh id (SESS-3).
+   * @param connection The connection that speaks for it.
+   */
+  open(id: string, connection: C): Session<C, R> {
+    const session: Session<C, R> = {
+      id,
+      connection,
+      runner: undefined,
+      graded: false,
+      replay: false,
+      result: undefined,
+      expires: undefined,
+    };
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  /**
+   * Takes a session's connection away (SESS-4): with a task or a result it is parked, else it is gone.
+   *
+   * @param session The session.
+   * @param now The time in milliseconds.
+   */
+  drop(session: Session<C, R>, now: number): void {
+    session.connection = undefined;
+    this.settle(session, now);
+  }
+
+  /**
+   * Makes a connection speak for another session (SESS-2, SESS-8).
+   *
+   * @param own The session that the connection spoke for.
+   * @param id The session to resume.
+   * @param takeover Whether a connection that is still open may be displaced.
+   * @param now The time in milliseconds.
+   * @returns The resumed session, and the connection that lost it.
+   * @throws {ProtocolError} If there is no such session, or it is live (-32600).
+   */
+  resume(
+    own: Session<C, R>,
+    id: string,
+    takeover: boolean,
+    now: number,
+  ): { session: Session<C, R>; displaced: C | undefined } {
+    const session = this.#sessions.get(id);
+    if (!session) throw refusal(`unknown session: '${id}'`, "unknown-session");
+    const displaced = session.connection;
+    if (displaced !== undefined && !takeover) {
+      throw refusal(`session '${id}' has a live connection`, "live-session");
+    }
+    session.connection = own.connection;
+    this.settle(session, now);
+    this.drop(own, now);
+    return { session, displaced };
+  }
+
+  /**
+   * Finds what a grade is about: the session's own task or result, else the only one that nobody speaks for.
+   *
+   * @param own The session that asks.
+   * @throws {ProtocolError} If there is nothing to grade, or more than one candidate (-32600).
+   */
+  claim(own: Session<C, R>): Claim<Session<C, R>> {
+    const mine = own.runner !== undefined || (own.result && (own.replay || own.result.delivered === false));
+    if (mine) return { session: own, adopted: false };
+    if (own.graded) throw noTask();
+    const candidates = [...this.#parked]
+      .filter(({ runner, result }) => runner !== undefined || result?.delivered === false)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    const [only] = candidates;
+    if (!only) throw noTask();
+    if (candidates.length === 1) return { session: only, adopted: true };
+    const ids = candidates.map(({ id }) => id);
+    throw new ProtocolError(
+      ErrorCode.invalidRequest,
+      `${String(ids.length)} parked sessions (${ids.join(", ")}); resume one by sending hello with its session_id`,
+      { type: "ambiguous", session_ids: ids },
+    );
+  }
+
+  /**
+   * Notes a finished grade.
+   *
+   * @param session The session whose task it was.
+   * @param evaluation What to store.
+   * @param now The time in milliseconds.
+   */
+  store(session: Session<C, R>, evaluation: JsonObject, now: number): void {
+    session.runner = undefined;
+    session.result = { evaluation, delivered: undefined };
+    session.expires = undefined;
+    this.settle(session, now);
+  }
+
+  /**
+   * Notes whether a result has reached somebody: one that has is kept only for a session that asked for it.
+   *
+   * @param session The session whose result it is.
+   * @param delivered Whether somebody was there.
+   * @param now The time in milliseconds.
+   */
+  sent(session: Session<C, R>, delivered: boolean, now: number): void {
+    if (!session.result) return;
+    session.result.delivered = delivered;
+    if (delivered && !session.replay) session.result = undefined;
+    this.settle(session, now);
+  }
+
+  /**
+   * Brings a session's expiry in line with what it holds; one that holds nothing and has no connection is removed.
+   *
+   * @param session A session whose task, result or connection has changed.
+   * @param now The time in milliseconds.
+   */
+  settle(session: Session<C, R>, now: number): void {
+    const { runner, result, connection } = session;
+    const held = runner !== undefined || result !== undefined;
+    if (connection === undefined && held && this.#sessions.has(session.id)) {
+      this.#parked.add(session);
+      session.expires ??= now + (runner !== undefined ? this.#limits.parkTtl : this.#limits.resultTtl);
+      return;
+    }
+    this.#parked.delete(session);
+    session.expires = undefined;
+    if (connection === undefined) this.#sessions.delete(session.id);
+  }
+
+  /**
+   * Removes the parked sessions that are too old or too many, oldest first.
+   *
+   * @param now The time in milliseconds.
+   * @returns What was removed; the caller ends their tasks.
+   */
+  expire(now: number): Session<C, R>[] {
+    const tooMany = this.#parked.size - this.#limits.maxParked;
+    const removed = [...this.#parked].filter((session, index) => index < tooMany || session.expires! <= now);
+    for (const session of removed) {
+      this.#parked.delete(session);
+      this.#sessions.delete(session.id);
+    }
+    return removed;
+  }
+
+  /** When {@linkcode expire} is next worth calling, in milliseconds of the caller's clock. */
+  nextExpiry(): number | undefined {
+    let next: number | undefined;
+    for (const { expires } of this.#parked) {
+      if (next === undefined || expires! < next) next = expires;
+    }
+    return next;
+  }
+}
+
+function refusal(message: string, type: string): ProtocolError {
+  return new ProtocolError(ErrorCode.invalidRequest, message, { type });
+}
+
+function noTask(): ProtocolError {
+  return refusal("no task in progress", "no-task");
+}

@@ -1,0 +1,205 @@
+import type { JsonObject } from "@envport/wire";
+import { ErrorCode, ProtocolError, isJsonObject } from "@envport/wire";
+import { checkJson } from "./_json_value.ts";
+import { receiveAnswer } from "./_receive_answer.ts";
+import { within } from "./_within.ts";
+import { evaluationFrame } from "./evaluation.ts";
+import type { LogLevel, Logger } from "./logger.ts";
+import type { TaskContext, Template } from "./template.ts";
+
+/** What a runner needs from its server. */
+export interface TaskRunnerOptions {
+  sessionId: string;
+  /** How long a task may ignore its signal, in milliseconds (TASK-8). */
+  cancelGrace: number;
+  /** Runs at the task's end, however it comes (TASK-6). */
+  onEnd(this: void): Promise<void>;
+  /** Receives what `ctx.progress` is given. */
+  onProgress(this: void, message: string, fraction: number | undefined): void;
+  logger: Logger;
+}
+
+/**
+ * One task between its start and its end: an async generator, suspended at its first yield.
+ *
+ * ```text
+ * starting ──▶ waiting ──▶ grading ──▶ over
+ *     └───────────┴───────────┴── cancel(), a throw, a time-out ──▶ over
+ * ```
+ *
+ * Clean-up (the generator's `finally`, then the task-end hooks) runs exactly once, before whatever reports the end.
+ */
+export class TaskRunner {
+  /** The session whose task it is, also if another one grades it. */
+  readonly sessionId: string;
+  readonly #template: Template;
+  readonly #options: TaskRunnerOptions;
+  readonly #controller = new AbortController();
+  readonly #over = new AbortController();
+  #generator: AsyncGenerator<unknown, unknown, unknown> | undefined;
+  #started: Promise<JsonObject> | undefined;
+  #graded: Promise<JsonObject> | undefined;
+  #ended: Promise<void> | undefined;
+  #gradeParams: JsonObject = {};
+  /** Resolves when an aborted task has used up its grace. */
+  readonly #abandoned: Promise<void>;
+  #abandon!: () => void;
+
+  /**
+   * @param template What to run.
+   * @param options What it needs.
+   */
+  constructor(template: Template, options: TaskRunnerOptions) {
+    this.sessionId = options.sessionId;
+    this.#template = template;
+    this.#options = options;
+    this.#abandoned = new Promise((resolve) => (this.#abandon = resolve));
+  }
+
+  /** The evaluation that is being made or was made; undefined before the grade. */
+  get evaluation(): Promise<JsonObject> | undefined {
+    return this.#graded;
+  }
+
+  /**
+   * Runs the task to its first yield (TASK-2).
+   *
+   * @param args What the client sent.
+   * @returns The prompt frame.
+   * @throws {ProtocolError} If the args do not validate, or the task was cancelled or ran out of time.
+   * @throws Whatever the task throws.
+   */
+  start(args: JsonObject): Promise<JsonObject> {
+    const { id, timeouts } = this.#template;
+    this.#started = this.#call(timeouts.startMs, async () => {
+      const parsed = await this.#template.args.parse(args, id);
+      this.#controller.signal.throwIfAborted();
+      this.#generator = this.#template.task(parsed, this.#context());
+      const { value, done } = await this.#generator.next(undefined);
+      if (done) throw new ProtocolError(ErrorCode.serverError, `task '${id}' yielded no prompt`);
+      const frame = isJsonObject(value) && Object.hasOwn(value, "prompt") ? value : { prompt: value ?? null };
+      return checkJson(frame, `the prompt of task '${id}'`);
+    });
+    return this.#started;
+  }
+
+  /**
+   * Sends the answer in and runs the task to its end (TASK-4 to TASK-6). A start that is still running is waited for.
+   *
+   * @param params The params of `tasks.grade`.
+   * @returns The evaluation frame.
+   * @throws {ProtocolError} If the task was cancelled or ran out of time.
+   * @throws Whatever the task throws, and a TypeError for what is no evaluation.
+   */
+  grade(params: JsonObject): Promise<JsonObject> {
+    const { id, returns, timeouts } = this.#template;
+    const { answer, ...others } = params;
+    this.#gradeParams = others;
+    this.#graded = this.#startedOrEnded().then(() =>
+      this.#call(timeouts.gradeMs, async () => {
+        const received = await receiveAnswer(returns, params);
+        this.#controller.signal.throwIfAborted();
+        const { value, done } = await this.#generator!.next(received);
+        const frame = evaluationFrame(done ? 0 : value, id);
+        checkJson(frame, `the evaluation of task '${id}'`);
+        await this.#end();
+        return frame;
+      }),
+    );
+    return this.#graded;
+  }
+
+  /**
+   * Ends the task (TASK-8): aborts its signal, gives it `cancelGrace` to react, and runs the clean-up.
+   *
+   * @param why What a pending call fails with.
+   */
+  async cancel(why: "cancelled" | "shutdown" = "cancelled"): Promise<void> {
+    const message = why === "cancelled" ? "the task was cancelled" : "the task was cancelled as the server stops";
+    this.#abort(new ProtocolError(ErrorCode.serverError, message, { type: "cancelled" }));
+    await Promise.allSettled([this.#started, this.#graded]);
+    await this.#end();
+  }
+
+  async #startedOrEnded(): Promise<void> {
+    await this.#started;
+  }
+
+  /** Runs a part of the task within its time; a failure of any kind ends the task. */
+  async #call(timeoutMs: number | undefined, part: () => Promise<JsonObject>): Promise<JsonObject> {
+    const { signal } = this.#controller;
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#abort(timeoutError(timeoutMs)), timeoutMs);
+    try {
+      const running = part();
+      await this.#settled(running);
+      signal.throwIfAborted();
+      return await running;
+    } catch (error) {
+      await this.#end();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #abort(reason: ProtocolError): void {
+    if (this.#controller.signal.aborted) return;
+    this.#controller.abort(reason);
+    const { cancelGrace } = this.#options;
+    const timer = setTimeout(() => {
+      this.#log("warn", "a task ignored its signal and was abandoned", { graceMs: cancelGrace });
+      this.#abandon();
+    }, cancelGrace);
+    this.#over.signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+    });
+  }
+
+  /** Ends the generator and runs the hooks, once. */
+  #end(): Promise<void> {
+    return (this.#ended ??= this.#cleanUp());
+  }
+
+  async #cleanUp(): Promise<void> {
+    // A generator that is running takes its return only when it comes to rest.
+    await this.#settled(this.#generator?.return(undefined));
+    const hooks = this.#options.onEnd();
+    const { aborted } = this.#controller.signal;
+    await (aborted ? within(hooks, this.#options.cancelGrace) : hooks);
+    this.#over.abort(new DOMException("The task is over", "AbortError"));
+  }
+
+  /** Waits until work has settled, but not longer than the grace that an abort leaves it. It never rejects. */
+  async #settled(work: Promise<unknown> | undefined): Promise<void> {
+    const settled = Promise.resolve(work).then(
+      () => {},
+      (error: unknown) => {
+        if (!this.#controller.signal.aborted) return;
+        this.#log("debug", "a task failed while it was being cancelled", { error });
+      },
+    );
+    await Promise.race([settled, this.#abandoned]);
+  }
+
+  #log(level: LogLevel, message: string, fields: Record<string, unknown>): void {
+    const facts = { task: this.#template.id, session: this.sessionId, ...fields };
+    this.#options.logger.log(level, message, facts);
+  }
+
+  #context(): TaskContext {
+    const params = (): JsonObject => this.#gradeParams;
+    return {
+      signal: AbortSignal.any([this.#controller.signal, this.#over.signal]),
+      sessionId: this.sessionId,
+      get grade() {
+        return params();
+      },
+      progress: this.#options.onProgress,
+    };
+  }
+}
+
+function timeoutError(milliseconds: number): ProtocolError {
+  const message = `the task took longer than ${String(milliseconds)} ms`;
+  return new ProtocolError(ErrorCode.serverError, message, { type: "timeout" });
+}
