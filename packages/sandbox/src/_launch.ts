@@ -1,0 +1,179 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { constants, openSync, readdirSync, readFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bwrapArgv, SERVICE_FOLDER } from "./bwrap_argv.ts";
+import type { BwrapLayout } from "./bwrap_argv.ts";
+import { explainFailure } from "./_explain_failure.ts";
+import type { Identity } from "./_identity.ts";
+import { SandboxError } from "./sandbox_error.ts";
+
+const AGENT_PATH = `${SERVICE_FOLDER}/agent.cjs`;
+const HOSTS_PATH = "/etc/hosts";
+const START_TIMEOUT_MS = 30_000;
+const MAX_STDERR_BYTES = 16_384;
+
+/** Descriptors of bubblewrap, from the third on. */
+const FD = { args: 3, info: 4, block: 5, agent: 6, seccomp: 7, hosts: 8 } as const;
+
+/** Everything that one start of bubblewrap needs, decided beforehand. */
+export interface LaunchPlan {
+  readonly bwrap: string;
+  /** Words before `bwrap`: see {@linkcode stageCommand}. They drop root themselves. */
+  readonly stage?: readonly string[] | undefined;
+  readonly identity?: Identity | undefined;
+  readonly layout: Omit<BwrapLayout, "fds" | "files">;
+  /** The source of the spawn server. */
+  readonly agent: Uint8Array;
+  readonly seccomp?: Uint8Array | undefined;
+  /** The text of `/etc/hosts`; undefined leaves the host's. */
+  readonly hosts?: string | undefined;
+  /** bash's words before the spawn server's, such as `ulimit -c 0;`. */
+  readonly prelude: string;
+  /** Node inside. */
+  readonly node: string;
+  /** Called with the processes of the sandbox before anything in it runs. */
+  readonly confine?: ((pids: readonly number[]) => void) | undefined;
+}
+
+/** A sandbox whose spawn server is up. */
+export interface Launched {
+  /** bubblewrap, outermost. */
+  readonly child: ChildProcess;
+  readonly orders: Writable;
+  readonly reports: Readable;
+  /** What it wrote to stderr so far. */
+  readonly complaints: () => string;
+  /** An open `/proc/<pid>/fd` of the spawn server: it names that process even when the number is used again. */
+  readonly agentFolder: number;
+  /** An open `/proc/<pid>` of the namespace's first process. */
+  readonly initFolder: number;
+}
+
+/**
+ * Starts bubblewrap and waits for the spawn server's first sign of life.
+ *
+ * @throws {SandboxError} If it does not come up, code `start-failed`, with bubblewrap's own words and what they mean.
+ */
+export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined): Promise<Launched> {
+  signal?.throwIfAborted();
+  const child = spawnBwrap(plan);
+  const complaints = collect(child.stderr!, MAX_STDERR_BYTES);
+  const limit = AbortSignal.timeout(START_TIMEOUT_MS);
+  try {
+    const died = new Promise<never>((_, reject) => {
+      child.once("error", reject);
+      child.once("exit", () => reject(new Error("bubblewrap ended")));
+    });
+    const aborted = rejection(signal === undefined ? limit : AbortSignal.any([signal, limit]));
+    return await Promise.race([died, aborted, bringUp(plan, child, complaints)]);
+  } catch (error) {
+    child.kill("SIGKILL");
+    signal?.throwIfAborted();
+    await sleep(0);
+    const reason = limit.aborted
+      ? `it was not ready within ${START_TIMEOUT_MS} ms`
+      : (error as Error).message;
+    throw new SandboxError("start-failed", explainFailure(complaints(), reason), { cause: error });
+  }
+}
+
+function spawnBwrap(plan: LaunchPlan): ChildProcess {
+  const { layout, identity, stage } = plan;
+  const argv = bwrapArgv({
+    ...layout,
+    fds: { info: FD.info, block: FD.block, ...(plan.seccomp === undefined ? {} : { seccomp: FD.seccomp }) },
+    files: [
+      { fd: FD.agent, dst: AGENT_PATH },
+      ...(plan.hosts === undefined ? [] : [{ fd: FD.hosts, dst: HOSTS_PATH }]),
+    ],
+  });
+  const server = [plan.node, "--max-old-space-size=128", AGENT_PATH];
+  const payload = ["bash", "--norc", "--noprofile", "-c", `${plan.prelude} exec "$0" "$@"`, ...server];
+  const [program = plan.bwrap, ...words] = [
+    ...(stage ?? []),
+    plan.bwrap,
+    "--args",
+    String(FD.args),
+    "--",
+    ...payload,
+  ];
+  const child = spawn(program, words, {
+    ...(stage === undefined ? identity : {}),
+    cwd: "/",
+    env: { PATH: layout.path },
+    stdio: new Array<"pipe">(9).fill("pipe"),
+  });
+  const pipes: readonly unknown[] = child.stdio;
+  // A child that is gone early closes its ends; the exit says why.
+  for (const pipe of child.stdio) pipe?.on("error", () => {});
+  const give = (fd: number, bytes: Uint8Array | string): void => void (pipes[fd] as Writable).end(bytes);
+  give(FD.args, argv.map((word) => `${word}\0`).join(""));
+  give(FD.agent, plan.agent);
+  give(FD.seccomp, plan.seccomp ?? "");
+  give(FD.hosts, plan.hosts ?? "");
+  return child;
+}
+
+async function bringUp(plan: LaunchPlan, child: ChildProcess, complaints: () => string): Promise<Launched> {
+  const init = await readInit(child.stdio[FD.info] as Readable);
+  const initFolder = openSync(`/proc/${init}`, constants.O_RDONLY | constants.O_DIRECTORY);
+  plan.confine?.([child.pid!, init]);
+  ((child.stdio as readonly unknown[])[FD.block] as Writable).end("x");
+  const reports = child.stdout!;
+  await once(reports, "readable");
+  const agentFolder = openSync(`/proc/${firstChild(init)}/fd`, constants.O_RDONLY | constants.O_DIRECTORY);
+  return { child, orders: child.stdin!, reports, complaints, agentFolder, initFolder };
+}
+
+/** bubblewrap's `--info-fd`: a JSON object with the host's number of the namespace's first process. */
+async function readInit(info: Readable): Promise<number> {
+  let text = "";
+  for await (const chunk of info.setEncoding("utf8")) {
+    text += String(chunk);
+    if (text.includes("}")) break;
+  }
+  const { "child-pid": pid } = JSON.parse(text) as { "child-pid"?: unknown };
+  if (!Number.isInteger(pid)) throw new Error(`bubblewrap named no process: "${text}"`);
+  return pid as number;
+}
+
+function firstChild(pid: number): number {
+  try {
+    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
+    if (first) return Number(first);
+  } catch {
+    // A kernel without the children file.
+  }
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      if (new RegExp(`^PPid:\\s+${pid}$`, "m").test(readFileSync(`/proc/${name}/status`, "utf8")))
+        return Number(name);
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  throw new Error("the spawn server is gone");
+}
+
+function collect(stream: Readable, limit: number): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (chunk: string) => {
+    text = (text + chunk).slice(0, limit);
+    if (text.length === limit) stream.pause();
+  });
+  return () => text;
+}
+
+function once(stream: Readable, event: string): Promise<void> {
+  return new Promise((resolve) => stream.once(event, resolve));
+}
+
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}

@@ -1,0 +1,112 @@
+/** What a seccomp filter has to know about a processor: the kernel's audit number and its system call numbers. */
+export interface SyscallTable {
+  /** `AUDIT_ARCH_*` of `linux/audit.h`. */
+  readonly audit: number;
+  /** Whether numbers from 0x40000000 on are the x32 ABI. */
+  readonly x32: boolean;
+  /** Numbers by name; a call that the processor does not have is absent. */
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+/** Calls that came after the tables were unified have one number everywhere. */
+const SHARED = {
+  io_uring_setup: 425,
+  io_uring_enter: 426,
+  io_uring_register: 427,
+  open_tree: 428,
+  move_mount: 429,
+  fsopen: 430,
+  fsconfig: 431,
+  fsmount: 432,
+  fspick: 433,
+  clone3: 435,
+  mount_setattr: 442,
+  quotactl_fd: 443,
+  open_tree_attr: 467,
+};
+
+/** By Node's `process.arch`. x64 from `asm/unistd_64.h`, arm64 from `asm-generic/unistd.h`. */
+export const SYSCALLS: Readonly<Record<string, SyscallTable>> = {
+  x64: {
+    audit: 0xc000003e,
+    x32: true,
+    numbers: {
+      ...SHARED,
+      ioctl: 16,
+      socket: 41,
+      socketpair: 53,
+      clone: 56,
+      uselib: 134,
+      vhangup: 153,
+      modify_ldt: 154,
+      pivot_root: 155,
+      chroot: 161,
+      acct: 163,
+      settimeofday: 164,
+      mount: 165,
+      umount2: 166,
+      swapon: 167,
+      swapoff: 168,
+      reboot: 169,
+      iopl: 172,
+      ioperm: 173,
+      init_module: 175,
+      delete_module: 176,
+      quotactl: 179,
+      lookup_dcookie: 212,
+      clock_settime: 227,
+      kexec_load: 246,
+      add_key: 248,
+      request_key: 249,
+      keyctl: 250,
+      syslog: 103,
+      unshare: 272,
+      perf_event_open: 298,
+      open_by_handle_at: 304,
+      setns: 308,
+      finit_module: 313,
+      kexec_file_load: 320,
+      bpf: 321,
+      userfaultfd: 323,
+    },
+  },
+  arm64: {
+    audit: 0xc00000b7,
+    x32: false,
+    numbers: {
+      ...SHARED,
+      lookup_dcookie: 18,
+      ioctl: 29,
+      umount2: 39,
+      mount: 40,
+      pivot_root: 41,
+      chroot: 51,
+      vhangup: 58,
+      quotactl: 60,
+      acct: 89,
+      unshare: 97,
+      kexec_load: 104,
+      init_module: 105,
+      delete_module: 106,
+      clock_settime: 112,
+      syslog: 116,
+      reboot: 142,
+      settimeofday: 170,
+      socket: 198,
+      socketpair: 199,
+      add_key: 217,
+      request_key: 218,
+      keyctl: 219,
+      clone: 220,
+      swapon: 224,
+      swapoff: 225,
+      perf_event_open: 241,
+      open_by_handle_at: 265,
+      setns: 268,
+      finit_module: 273,
+      bpf: 280,
+      userfaultfd: 282,
+      kexec_file_load: 294,
+    },
+  },
+};

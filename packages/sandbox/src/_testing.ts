@@ -1,0 +1,119 @@
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import ts from "typescript";
+import { onTestFinished } from "vitest";
+import type { Sandbox } from "./sandbox.ts";
+import type { SandboxCommand, SandboxExit } from "./sandbox_process.ts";
+
+/** What {@linkcode run} gives back. */
+export interface Outcome extends SandboxExit {
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a line of bash, or a whole command, to its end. */
+export async function run(
+  sandbox: Sandbox,
+  what: string | SandboxCommand,
+  { input = "" }: { input?: string } = {},
+): Promise<Outcome> {
+  const process = await sandbox.spawn(typeof what === "string" ? { argv: ["bash", "-c", what] } : what);
+  process.stdin.end(input);
+  const [out, err, exit] = await Promise.all([
+    buffer(process.stdout),
+    process.stderr === undefined ? Buffer.alloc(0) : buffer(process.stderr),
+    process.exit,
+  ]);
+  return { ...exit, out: out.toString(), err: err.toString() };
+}
+
+/** A folder of its own that others may enter; gone after the test. */
+export function temporaryFolder(parent: string = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, "sandbox-test-"));
+  chmodSync(folder, 0o755);
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+let marks = 0;
+
+/** A number of seconds that only this test sleeps for, to find its processes by. */
+export function mark(): string {
+  return `9${process.pid}.${++marks}${Date.now() % 1000}`;
+}
+
+/** Host processes whose command line has the mark. */
+export function processesWith(mark: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(mark);
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Waits until the condition holds. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  ms: number,
+  what: string,
+): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await condition())) {
+    if (performance.now() > deadline)
+      throw new Error(`Not within ${ms} ms: ${typeof what === "string" ? what : what()}`);
+    await sleep(10);
+  }
+}
+
+/**
+ * The package as JavaScript in a folder that every user can read, for programs that run as somebody else or die on
+ * purpose. Returns the URL of its `mod.js`.
+ */
+export function builtCopy(): string {
+  const folder = temporaryFolder();
+  const source = import.meta.dirname;
+  mkdirSync(join(folder, "dist"));
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  for (const name of readdirSync(source)) {
+    if (name.endsWith(".cjs")) copyFileSync(join(source, name), join(folder, "dist", name));
+    if (!name.endsWith(".ts") || name.endsWith("_test.ts") || name === "_testing.ts") continue;
+    const { outputText } = ts.transpileModule(readFileSync(join(source, name), "utf8"), {
+      compilerOptions: {
+        module: ts.ModuleKind.ESNext,
+        target: ts.ScriptTarget.ES2022,
+        rewriteRelativeImportExtensions: true,
+        verbatimModuleSyntax: true,
+      },
+    });
+    writeFileSync(join(folder, "dist", name.replace(/\.ts$/, ".js")), outputText);
+  }
+  return join(folder, "dist", "mod.js");
+}
+
+/** A Node program, as another user if asked. */
+export function program(source: string, { uid }: { uid?: number } = {}): ReturnType<typeof spawn> {
+  return spawn(process.execPath, ["--input-type=module", "-e", source], {
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+    cwd: "/",
+    env: { PATH: process.env.PATH, CONTROL_TOKEN: "of the serving process" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+}

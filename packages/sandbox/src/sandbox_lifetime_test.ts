@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { builtCopy, mark, processesWith, program, temporaryFolder, until } from "./_testing.ts";
+
+/** A serving process that keeps a sandbox with every kind of process in it. */
+function server(root: string, name: string): string {
+  return `
+    import { Sandbox } from ${JSON.stringify(builtCopy())};
+    const sandbox = new Sandbox({ root: ${JSON.stringify(root)} });
+    const idle = ["bash", "-c", "(setsid nohup sleep ${name} >/dev/null 2>&1 &); sleep ${name} & exec sleep ${name}"];
+    await sandbox.spawn({ argv: idle });
+    await sandbox.spawn({ argv: idle, pty: { rows: 24, cols: 80 } });
+    console.log("up");
+  `;
+}
+
+test("SIGKILL of the serving process leaves nothing of the sandbox within two seconds", async () => {
+  const root = temporaryFolder();
+  const name = mark();
+  const child = program(server(root, name));
+  await new Promise((resolve) => child.stdout!.once("data", resolve));
+  await until(() => processesWith(name).length >= 6, 5000, "all kinds of processes run");
+  const agents = sandboxesOf(child.pid!);
+  expect(agents.length).toBeGreaterThan(0);
+  child.kill("SIGKILL");
+  await until(() => processesWith(name).length === 0 && agents.every(isGone), 2000, "nothing is left");
+});
+
+test("SIGKILL in any moment of the start leaves nothing", async () => {
+  const root = temporaryFolder();
+  const name = mark();
+  const source = server(root, name);
+  for (let attempt = 0; attempt < 12; attempt++) {
+    const child = program(source);
+    await until(() => sandboxesOf(child.pid!).length > 0, 5000, "bubblewrap runs");
+    const bwrap = sandboxesOf(child.pid!);
+    await new Promise((resolve) => setTimeout(resolve, attempt * 6));
+    const all = new Set([...bwrap, ...sandboxesOf(child.pid!)]);
+    child.kill("SIGKILL");
+    await until(
+      () => [...all].every(isGone) && processesWith(name).every((pid) => !isBwrap(pid)),
+      2000,
+      `attempt ${attempt}`,
+    );
+  }
+  await until(() => processesWith(name).length === 0, 2000, "nothing is left");
+});
+
+const stat = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return "";
+  }
+};
+
+const isGone = (pid: number): boolean => stat(pid) === "" || /\) [ZX]/.test(stat(pid));
+const isBwrap = (pid: number): boolean => stat(pid).includes("(bwrap)");
+
+/** Every descendant of a process. */
+function sandboxesOf(parent: number): number[] {
+  const children = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(/\) \S (\d+)/.exec(stat(Number(name)))?.[1]) === parent)
+    .map(Number);
+  return [...children, ...children.flatMap(sandboxesOf)];
+}
