@@ -1,1 +1,12 @@
-export {};
+/**
+ * Drive a served environment: connect, start a task, open its capabilities, grade the answer.
+ *
+ * @module
+ */
+export { Client } from "./client.ts";
+export type { ClientEvents } from "./client.ts";
+export { connect } from "./connect.ts";
+export type { ConnectOptions } from "./connect.ts";
+export type { Manifest } from "./_control_connection.ts";
+export { Task } from "./task.ts";
+export type { EvaluationResult, GradeOptions, TaskInfo } from "./task.ts";

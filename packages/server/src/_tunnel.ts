@@ -54,11 +54,11 @@ export async function serveTunnel(
     else await linger(framed);
     return;
   }
-  const { stream, head, ended } = framed.release();
+  const client = framed.release();
   if (request.id !== undefined) {
-    stream.write(encodeFrame({ id: request.id, result: { capability: capability.name } }));
+    client.stream.write(encodeFrame({ id: request.id, result: { capability: capability.name } }));
   }
-  const spliced = splice(stream, daemon, { head, ended, halfCloseTimeout: options.halfCloseTimeout });
+  const spliced = splice(client, daemon, { halfCloseTimeout: options.halfCloseTimeout });
   signal.addEventListener("abort", spliced.abort, { once: true });
   if (signal.aborted) spliced.abort();
   options.onOpen(capability.name, spliced);

@@ -1,5 +1,8 @@
+import { HalfCloseReaper } from "./_half_close_reaper.ts";
+import { holdReading, isFiller } from "./_hold_reading.ts";
 import type { ByteStream } from "./byte_stream.ts";
 import { resetStream, wasReset } from "./byte_stream.ts";
+import type { ReleasedStream } from "./framed_stream.ts";
 
 /** Options of {@linkcode splice}. */
 export interface SpliceOptions {
@@ -10,21 +13,13 @@ export interface SpliceOptions {
    * @default {120000}
    */
   halfCloseTimeout?: number | undefined;
-  /** Bytes that were read from the first stream before the splice and belong to the second (FRAME-3). */
-  head?: Uint8Array | undefined;
-  /**
-   * The first stream's reading direction has already ended, after `head`.
-   *
-   * @default {false}
-   */
-  ended?: boolean | undefined;
 }
 
 /** Two streams that are being piped into each other. */
 export interface Splice {
-  /** Bytes taken from the first stream, `head` included. */
+  /** Bytes taken from the first stream, its `head` included. */
   readonly bytesForth: number;
-  /** Bytes taken from the second stream. */
+  /** Bytes taken from the second stream, its `head` included. */
   readonly bytesBack: number;
   /** Resolves once both streams are closed; never rejects, however they ended. */
   readonly closed: Promise<void>;
@@ -49,11 +44,12 @@ interface Direction {
  * a slow reader      pauses the sender: at most one chunk over the high-water mark is held
  * ```
  *
- * Neither stream may have listeners that read from it; both may be paused.
+ * Neither stream may have listeners that read from it; both may be paused. What was read from a stream before, as
+ * {@linkcode FramedStream.release} hands it over, belongs to the other one (FRAME-3).
  *
  * @param first One stream.
  * @param second The other.
- * @param options What was read before, and the time-out of a half-closed pair.
+ * @param options The time-out of a half-closed pair.
  *
  * @example
  * ```ts
@@ -66,21 +62,23 @@ interface Direction {
  * proxy.listen(0, "127.0.0.1", () => proxy.close());
  * ```
  */
-export function splice(first: ByteStream, second: ByteStream, options: SpliceOptions = {}): Splice {
-  const { halfCloseTimeout = 120_000, head, ended = false } = options;
-  const forth: Direction = { from: first, to: second, bytes: 0, ended: false };
-  const back: Direction = { from: second, to: first, bytes: 0, ended: false };
+export function splice(
+  first: ByteStream | ReleasedStream,
+  second: ByteStream | ReleasedStream,
+  options: SpliceOptions = {},
+): Splice {
+  const [a, b] = [released(first), released(second)];
+  const forth: Direction = { from: a.stream, to: b.stream, bytes: 0, ended: false };
+  const back: Direction = { from: b.stream, to: a.stream, bytes: 0, ended: false };
   const abort = (): void => {
-    for (const stream of [first, second]) if (!stream.destroyed) (stream.resetAndDestroy ?? stream.destroy).call(stream);
+    for (const { stream } of [a, b]) resetStream(stream, { flushTimeout: 0 });
   };
-  const reaper = new HalfCloseReaper(halfCloseTimeout, abort);
-  const closed = Promise.all([connect(forth, reaper), connect(back, reaper)]).then(() => {
+  const reaper = new HalfCloseReaper(options.halfCloseTimeout ?? 120_000, abort);
+  const closed = Promise.all([connect(forth, back, reaper), connect(back, forth, reaper)]).then(() => {
     reaper.stop();
   });
-  if (head?.length) push(forth, head);
-  if (ended) end(forth, reaper);
-  else if (!second.writableNeedDrain) first.resume();
-  second.resume();
+  begin(forth, a, reaper);
+  begin(back, b, reaper);
   return {
     get bytesForth() {
       return forth.bytes;
@@ -93,27 +91,44 @@ export function splice(first: ByteStream, second: ByteStream, options: SpliceOpt
   };
 }
 
+function released(stream: ByteStream | ReleasedStream): ReleasedStream {
+  return "stream" in stream ? stream : { stream, head: Buffer.alloc(0), ended: stream.readableEnded };
+}
+
+/** Passes on what was read before, and starts reading. */
+function begin(direction: Direction, { stream, head, ended }: ReleasedStream, reaper: HalfCloseReaper): void {
+  if (head.length > 0) push(direction, head);
+  if (ended) end(direction, reaper);
+  else if (!direction.to.writableNeedDrain) stream.resume();
+}
+
 /** Listens on one direction; resolves once its source is closed. */
-function connect(direction: Direction, reaper: HalfCloseReaper): Promise<void> {
+function connect(direction: Direction, reverse: Direction, reaper: HalfCloseReaper): Promise<void> {
   const { from, to } = direction;
+  const resume = (): void => {
+    if (!to.writableNeedDrain) from.resume();
+  };
   from.on("data", (chunk: Buffer) => {
+    if (isFiller(chunk)) return;
     push(direction, chunk);
     reaper.refresh();
+    if (from.writableEnded && from.localPort !== undefined) holdReading(from, resume);
   });
   to.on("drain", () => {
-    from.resume();
+    resume();
     reaper.refresh();
   });
   from.once("end", () => {
-    if (wasReset(from)) from.destroy();
-    else end(direction, reaper);
+    // A stream that was reset closes now, with an error.
+    if (!wasReset(from)) end(direction, reaper);
   });
   from.on("error", () => {
     // What follows is `close`, which passes it on.
   });
   return new Promise((resolve) => {
     const closed = (): void => {
-      if (!direction.ended || from.errored) resetStream(to);
+      const complete = direction.ended && reverse.ended && from.writableFinished && !from.errored;
+      if (!complete) resetStream(to);
       resolve();
     };
     if (from.closed) closed();
@@ -130,35 +145,4 @@ function end(direction: Direction, reaper: HalfCloseReaper): void {
   direction.ended = true;
   if (!direction.to.destroyed) direction.to.end();
   reaper.directionEnded();
-}
-
-/**
- * Resets a pair of which one direction has ended while the other is silent: after its EOF a socket is no longer polled,
- * so a reset that follows would never be seen (libuv issue 3449).
- */
-class HalfCloseReaper {
-  readonly #timeout: number;
-  readonly #reap: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  #ended = 0;
-
-  constructor(timeout: number, reap: () => void) {
-    this.#timeout = timeout;
-    this.#reap = reap;
-  }
-
-  directionEnded(): void {
-    this.#ended++;
-    if (this.#ended === 1 && this.#timeout > 0) this.#timer = setTimeout(this.#reap, this.#timeout).unref();
-    else this.stop();
-  }
-
-  refresh(): void {
-    this.#timer?.refresh();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
 }
