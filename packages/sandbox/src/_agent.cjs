@@ -28,6 +28,7 @@ const { spawn } = require("node:child_process");
 const SLOTS_PER_REFILL = 32;
 const REFILL_BELOW = 12;
 const KILL_AFTER_MS = 2000;
+const RETRY_MS = 200;
 /** Where `script` finds its shell, and everything else its programs. */
 const TOOL_PATH = process.env.PATH;
 
@@ -78,7 +79,17 @@ function refill() {
     env: { PATH: TOOL_PATH },
   });
   let said = "";
-  helper.on("error", (error) => fatal(new Error(`no bash to make pipes with: ${error.message}`)));
+  helper.on("error", (error) => {
+    if (error.code === "ENOENT") return fatal(new Error(`no bash to make pipes with: ${error.message}`));
+    // The sandbox is out of processes or memory for now.
+    refilling = false;
+    setTimeout(refill, RETRY_MS);
+  });
+  helper.on("exit", () => {
+    if (said.endsWith("done\n")) return;
+    refilling = false;
+    setTimeout(refill, RETRY_MS);
+  });
   helper.stdin.on("error", () => {});
   helper.stdout.setEncoding("utf8").on("data", (text) => {
     said += text;

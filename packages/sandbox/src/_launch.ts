@@ -7,15 +7,18 @@ import { bwrapArgv, SERVICE_FOLDER } from "./bwrap_argv.ts";
 import type { BwrapLayout } from "./bwrap_argv.ts";
 import { explainFailure } from "./_explain_failure.ts";
 import type { Identity } from "./_identity.ts";
-import { SandboxError } from "./sandbox_error.ts";
 
 const AGENT_PATH = `${SERVICE_FOLDER}/agent.cjs`;
 const HOSTS_PATH = "/etc/hosts";
 const START_TIMEOUT_MS = 30_000;
+const STDERR_WAIT_MS = 500;
 const MAX_STDERR_BYTES = 16_384;
 
 /** Descriptors of bubblewrap, from the third on. */
 const FD = { args: 3, info: 4, block: 5, agent: 6, seccomp: 7, hosts: 8 } as const;
+
+/** The control groups that were made do not take processes; resource limits have to do. */
+export class ConfineError extends Error {}
 
 /** Everything that one start of bubblewrap needs, decided beforehand. */
 export interface LaunchPlan {
@@ -54,7 +57,9 @@ export interface Launched {
 /**
  * Starts bubblewrap and waits for the spawn server's first sign of life.
  *
- * @throws {SandboxError} If it does not come up, code `start-failed`, with bubblewrap's own words and what they mean.
+ * @throws {SandboxError} If it does not come up (`start-failed`) or the machine does not let it (`unavailable`), with
+ * bubblewrap's own words and the remedy.
+ * @throws {ConfineError} If the processes cannot be confined.
  */
 export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined): Promise<Launched> {
   signal?.throwIfAborted();
@@ -71,11 +76,12 @@ export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined):
   } catch (error) {
     child.kill("SIGKILL");
     signal?.throwIfAborted();
-    await sleep(0);
+    if (error instanceof ConfineError) throw error;
+    await Promise.race([once(child.stderr!, "close"), sleep(STDERR_WAIT_MS)]);
     const reason = limit.aborted
       ? `it was not ready within ${START_TIMEOUT_MS} ms`
       : (error as Error).message;
-    throw new SandboxError("start-failed", explainFailure(complaints(), reason), { cause: error });
+    throw explainFailure(complaints(), reason, error);
   }
 }
 
@@ -119,7 +125,11 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
 async function bringUp(plan: LaunchPlan, child: ChildProcess, complaints: () => string): Promise<Launched> {
   const init = await readInit(child.stdio[FD.info] as Readable);
   const initFolder = openSync(`/proc/${init}`, constants.O_RDONLY | constants.O_DIRECTORY);
-  plan.confine?.([child.pid!, init]);
+  try {
+    plan.confine?.([child.pid!, init]);
+  } catch (error) {
+    throw new ConfineError("the control groups take no processes", { cause: error });
+  }
   ((child.stdio as readonly unknown[])[FD.block] as Writable).end("x");
   const reports = child.stdout!;
   await once(reports, "readable");

@@ -45,6 +45,7 @@ export class Namespace {
   readonly #child: ChildProcess;
   readonly #orders: Writable;
   readonly #launched: Launched;
+  readonly #release: () => Promise<void>;
   readonly #slots = new SlotPool();
   readonly #pending = new Map<number, Pending>();
   readonly #processes = new Map<number, PipedProcess>();
@@ -57,8 +58,13 @@ export class Namespace {
   #nextId = 0;
   #end: SandboxEnd | undefined;
 
-  constructor(launched: Launched) {
+  /**
+   * @param launched A sandbox whose spawn server is up.
+   * @param release Called once nothing of it runs any more.
+   */
+  constructor(launched: Launched, release: () => Promise<void>) {
     this.#launched = launched;
+    this.#release = release;
     this.#child = launched.child;
     this.#orders = launched.orders;
     readReports(
@@ -262,6 +268,7 @@ export class Namespace {
     closeSync(initFolder);
     closeSync(agentFolder);
     for (const pipe of child.stdio) pipe?.destroy();
+    await this.#release();
     return this.#end!;
   }
 }

@@ -1,23 +1,31 @@
-import { seccompFilter } from "./seccomp_filter.ts";
-import { planMounts, NODE_PATH } from "./_mount_plan.ts";
+import { findBwrap } from "./_find_bwrap.ts";
 import { chooseIdentity, handOver } from "./_identity.ts";
-import { findProgram } from "./_find_program.ts";
 import type { LaunchPlan } from "./_launch.ts";
+import { planLimits } from "./_limit_plan.ts";
+import { NODE_PATH, planMounts } from "./_mount_plan.ts";
+import type { MountPlan } from "./_mount_plan.ts";
 import { stageCommand } from "./_stage.ts";
-import { SandboxError } from "./sandbox_error.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 import type { SandboxReport } from "./sandbox_report.ts";
+import { seccompFilter } from "./seccomp_filter.ts";
 
-const TMPFS_BYTES = 2 ** 31;
+/** A start, decided. */
+export interface PreparedPlan {
+  readonly plan: Omit<LaunchPlan, "agent">;
+  readonly report: SandboxReport;
+  /** Undoes what only this start needed, once it has ended. */
+  readonly release: () => Promise<void>;
+}
 
-/** Decides everything about a start, and hands the root directory over where the dropped user could not work in it. */
-export function preparePlan(
-  options: SandboxOptions,
-  path: string,
-): { plan: Omit<LaunchPlan, "agent">; report: SandboxReport } {
-  const bwrap = findProgram("bwrap");
-  if (bwrap === undefined)
-    throw new SandboxError("unavailable", "Cannot start the sandbox as bubblewrap is not installed");
+/**
+ * Decides everything about a start, and hands the root directory over where the dropped user could not work in it.
+ *
+ * @param options What was asked for.
+ * @param path `PATH` of the spawn server.
+ * @param cgroups Whether to try control groups.
+ */
+export function preparePlan(options: SandboxOptions, path: string, cgroups: boolean): PreparedPlan {
+  const bwrap = findBwrap(options.bwrap);
   const mounts = planMounts({
     root: options.root,
     guestPath: options.guestPath ?? "/workspace",
@@ -26,20 +34,20 @@ export function preparePlan(
     hidden: options.hidden ?? [],
   });
   const identity = chooseIdentity(mounts.root, options.identity);
+  const stage = identity && stageCommand(bwrap, identity, bindSources(mounts));
   if (identity !== undefined) handOver(mounts.root, identity);
   const seccomp = filterOrNone();
-  const sources = mounts.mounts.flatMap(({ kind, src }) =>
-    (kind === "ro" || kind === "rw") && src !== undefined ? [{ path: src, writable: kind === "rw" }] : [],
-  );
+  const { prelude, tmpfs, cgroup, inForce } = planLimits(options.limits, cgroups);
   return {
     plan: {
       bwrap,
       identity,
-      stage: identity && stageCommand(bwrap, identity, [...sources, { path: mounts.root, writable: true }]),
-      layout: { ...mounts, tmpfs: options.limits?.tmpfs ?? TMPFS_BYTES, path },
+      stage,
+      layout: { ...mounts, tmpfs, path },
       seccomp,
-      prelude: "ulimit -c 0;",
+      prelude,
       node: NODE_PATH,
+      confine: (pids) => cgroup.confine(pids),
     },
     report: {
       isolation: "bwrap",
@@ -48,8 +56,17 @@ export function preparePlan(
       gid: identity?.gid ?? process.getgid!(),
       network: "none",
       cwd: mounts.guestPath,
+      limits: inForce,
     },
+    release: () => cgroup.release(),
   };
+}
+
+function bindSources({ mounts, root }: MountPlan): { path: string; writable: boolean }[] {
+  const sources = mounts.flatMap(({ kind, src }) =>
+    (kind === "ro" || kind === "rw") && src !== undefined ? [{ path: src, writable: kind === "rw" }] : [],
+  );
+  return [...sources, { path: root, writable: true }];
 }
 
 function filterOrNone(): Uint8Array | undefined {

@@ -73,7 +73,7 @@ export function processesWith(mark: string): number[] {
 export async function until(
   condition: () => boolean | Promise<boolean>,
   ms: number,
-  what: string,
+  what: string | (() => string),
 ): Promise<void> {
   const deadline = performance.now() + ms;
   while (!(await condition())) {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import type { AbortOptions } from "./abort_options.ts";
-import { launch } from "./_launch.ts";
+import { ConfineError, launch } from "./_launch.ts";
 import { Namespace, endError } from "./_namespace.ts";
 import { preparePlan } from "./_prepare_plan.ts";
 import type { SandboxEnd } from "./sandbox_end.ts";
@@ -154,10 +154,10 @@ export class Sandbox {
 
   async #launch(): Promise<Namespace> {
     await this.#namespace?.ended;
-    const { plan, report } = preparePlan(this.#options, DEFAULT_PATH);
-    const agent = readFileSync(new URL("./_agent.cjs", import.meta.url));
-    const namespace = new Namespace(await launch({ ...plan, agent }, undefined));
-    this.#report = report;
+    const namespace = await this.#tryLaunch(true).catch((error: unknown) => {
+      if (error instanceof ConfineError) return this.#tryLaunch(false);
+      throw error;
+    });
     this.#namespace = namespace;
     void namespace.ended.then(this.#resolveFirst);
     if (this.#stopped !== undefined) {
@@ -165,6 +165,19 @@ export class Sandbox {
       throw endError({ reason: "stopped", detail: "it was stopped" });
     }
     return namespace;
+  }
+
+  async #tryLaunch(cgroups: boolean): Promise<Namespace> {
+    const { plan, report, release } = preparePlan(this.#options, DEFAULT_PATH, cgroups);
+    try {
+      const agent = readFileSync(new URL("./_agent.cjs", import.meta.url));
+      const namespace = new Namespace(await launch({ ...plan, agent }, undefined), release);
+      this.#report = report;
+      return namespace;
+    } catch (error) {
+      await release();
+      throw error;
+    }
   }
 
   async #stop(): Promise<void> {

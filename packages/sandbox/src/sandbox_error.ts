@@ -41,13 +41,21 @@ export class SandboxError extends Error {
   /** What kind of failure this is; the message is for people. */
   readonly code: SandboxErrorCode;
 
+  /** What a person can do about it, where that is known; the message has it too. */
+  readonly remedy: string | undefined;
+
   /**
    * @param code What kind of failure this is.
-   * @param message What failed, the value concerned, and the remedy.
-   * @param options The error behind this one, as `cause`.
+   * @param message What failed and the value concerned.
+   * @param options The error behind this one, as `cause`, and the remedy.
    */
-  constructor(code: SandboxErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(
+    code: SandboxErrorCode,
+    message: string,
+    options?: ErrorOptions & { remedy?: string | undefined },
+  ) {
+    super(options?.remedy === undefined ? message : `${message}; ${options.remedy}`, options);
     this.code = code;
+    this.remedy = options?.remedy;
   }
 }

@@ -32,6 +32,12 @@ export interface SandboxOptions {
   readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
   /** Host paths that must not be visible inside. Under a read-only mount they are masked, elsewhere `start()` refuses. */
   readonly hidden?: readonly string[] | undefined;
+  /**
+   * The path of bubblewrap.
+   *
+   * @default {the first bwrap in PATH}
+   */
+  readonly bwrap?: string | undefined;
   /** What it may use. */
   readonly limits?: SandboxLimits | undefined;
 }

@@ -1,3 +1,5 @@
+import type { SandboxLimits } from "./sandbox_options.ts";
+
 /** What is in force in a running sandbox. */
 export interface SandboxReport {
   /** What isolates it. */
@@ -11,4 +13,21 @@ export interface SandboxReport {
   readonly network: "none";
   /** The folder inside that commands start in. */
   readonly cwd: string;
+  /** Each limit and what enforces it. */
+  readonly limits: LimitsInForce;
 }
+
+/**
+ * | by | meaning |
+ * | --- | --- |
+ * | `cgroup` | the kernel, for all processes together |
+ * | `rlimit` | the kernel, for each process by itself (`processes`: for all of them) |
+ * | `mount` | the size of each file system in memory |
+ * | `server` | this process, for each command |
+ */
+export type LimitsInForce = {
+  readonly [name in keyof SandboxLimits]?: {
+    readonly value: number;
+    readonly by: "cgroup" | "rlimit" | "mount" | "server";
+  };
+};
