@@ -125,7 +125,7 @@ async function untilReady<T>(
   const deadline = performance.now() + readyTimeout;
   for (let delay = FIRST_DELAY_MS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MS)) {
     const left = deadline - performance.now();
-    const timeout = AbortSignal.timeout(Math.max(1, Math.min(TRY_TIMEOUT_MS, left)));
+    const timeout = AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(TRY_TIMEOUT_MS, left))));
     try {
       return await attempt(AbortSignal.any(signal ? [signal, timeout] : [timeout]));
     } catch (error) {

@@ -1,0 +1,27 @@
+import path from "node:path";
+import { Environment } from "@envport/server";
+import { workspace } from "@envport/workspace";
+import { registerRepair } from "./repair/task.ts";
+
+/** Options of {@linkcode createEnvironment}. */
+export interface CreateEnvironmentOptions {
+  /** Where the workspace's folder is made. */
+  folder: string;
+}
+
+/**
+ * The reference environment: one of everything, and a task for each.
+ *
+ * @param options Where its files go.
+ */
+export function createEnvironment({ folder }: CreateEnvironmentOptions): Environment {
+  const env = new Environment({ name: "reference", version: "0.1.0" });
+  const shell = env.use(
+    workspace(path.join(folder, "workspace"), {
+      // The agent runs the project's tests with this same Node, wherever it is installed.
+      env: { PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin` },
+    }),
+  );
+  registerRepair(env, shell);
+  return env;
+}

@@ -1,0 +1,14 @@
+import type { Client } from "@envport/client";
+import { solveRepair } from "./repair/agent.ts";
+
+/** A task of the reference environment, seen from the agent's side. */
+export interface ReferenceTask {
+  id: string;
+  /** The protocol families that it needs. */
+  capabilities: readonly string[];
+  /** Solves it through its capabilities and returns the answer. */
+  solve(this: void, client: Client, prompt: string): Promise<unknown>;
+}
+
+/** Every task, in the order in which they are run. */
+export const TASKS: readonly ReferenceTask[] = [{ id: "repair", capabilities: ["ssh"], solve: solveRepair }];
