@@ -5,12 +5,17 @@ import type { Duplex } from "node:stream";
  * behaves like one. Every transport of the control port is handled as this.
  */
 export interface ByteStream extends Duplex {
-  /** Ends both directions at once and tells the other side that data is missing (TCP: RST). */
+  /**
+   * Ends both directions at once and tells the other side that data is missing (TCP: RST). A transport whose streams
+   * are not plain TCP sockets adds its own; without one, {@linkcode resetStream} can only destroy the stream.
+   */
   resetAndDestroy?(): unknown;
   /** TCP only: undefined once the connection is no more. */
   readonly remoteAddress?: string | undefined;
   /** TCP only. */
   readonly localPort?: number | undefined;
+  /** Sockets only: the connection is not there yet. */
+  readonly connecting?: boolean;
 }
 
 /** How every TCP leg is opened, listening or dialling (TUN-5). */
@@ -21,37 +26,88 @@ export const SOCKET_OPTIONS = {
   noDelay: true,
 } as const;
 
-/** How long a reset waits for bytes that were written before it. */
-const FLUSH_MS = 2_000;
+/** Options of {@linkcode resetStream}. */
+export interface ResetStreamOptions {
+  /**
+   * How long bytes that were written before may take to leave, in milliseconds; 0 = they are dropped.
+   *
+   * @default {2000}
+   */
+  flushTimeout?: number | undefined;
+}
+
+/** How often a reset that waits looks whether everything has left: Node tells of it only above the high-water mark. */
+const POLL_MS = 10;
+const NOTHING = Buffer.alloc(0);
 
 /**
- * Whether a stream that has just reported `end` was in truth reset. Node before 24 reports a reset that arrives behind
- * data as a clean end (libuv pull request 4997 cured it); the kernel then no longer knows the other side.
+ * Whether a TCP stream that has just reported `end`, or seems open, was in truth reset. A reset that arrives behind data
+ * is reported as a clean end by Node up to 24 (libuv pull request 4997 cured it). A write of no bytes sends nothing, but
+ * is refused at once where the connection is gone; `error` and `close` then follow.
  *
- * `remoteAddress` is cached by Node at its first reading, so nothing may read it earlier; once our own end was sent, its
- * absence means nothing.
+ * On a stream that is no TCP connection, or whose own direction has ended, the answer is always false.
  *
- * @param stream The stream whose reading direction has ended.
+ * @param stream A stream with a listener for `error`.
+ *
+ * @example
+ * ```ts
+ * import { SOCKET_OPTIONS, wasReset } from "@envport/wire";
+ * import net from "node:net";
+ *
+ * const server = net.createServer(SOCKET_OPTIONS, (socket) => {
+ *   socket.on("error", () => {}).on("end", () => {
+ *     if (!wasReset(socket)) socket.end();
+ *   });
+ *   socket.resume();
+ * });
+ * server.listen(0, "127.0.0.1", () => server.close());
+ * ```
  */
 export function wasReset(stream: ByteStream): boolean {
-  return stream.localPort !== undefined && !stream.writableEnded && stream.remoteAddress === undefined;
+  if (stream.localPort === undefined || !stream.writable) return false;
+  // Behind other bytes the probe would wait for them, and TLS keeps it to itself.
+  if (stream.writableLength === 0) stream.write(NOTHING);
+  // Node caches the address: a connection that is gone still has it if anybody has asked before.
+  return stream.errored !== null || stream.remoteAddress === undefined;
 }
 
 /**
  * Ends both directions so that the other side sees an error and not a clean end, once what was written before has
- * left, or after two seconds.
+ * left. A Unix socket has no such thing as a reset: it is destroyed.
  *
  * @param stream The stream to end; one that is gone already is left alone.
+ * @param options How long to wait for what was written.
+ *
+ * @example
+ * ```ts
+ * import { resetStream } from "@envport/wire";
+ * import net from "node:net";
+ *
+ * const server = net.createServer((socket) => resetStream(socket));
+ * server.listen(0, "127.0.0.1", () => server.close());
+ * ```
  */
-export function resetStream(stream: ByteStream): void {
+export function resetStream(stream: ByteStream, options: ResetStreamOptions = {}): void {
+  const deadline = Date.now() + (options.flushTimeout ?? 2_000);
+  const flushed = (): boolean => stream.destroyed || stream.writableLength === 0 || Date.now() >= deadline;
+  if (flushed()) {
+    resetNow(stream);
+    return;
+  }
+  const timer = setInterval(() => {
+    if (!flushed()) return;
+    clearInterval(timer);
+    resetNow(stream);
+  }, POLL_MS).unref();
+}
+
+function resetNow(stream: ByteStream): void {
   if (stream.destroyed) return;
-  const reset = (): void => {
-    clearTimeout(timer);
-    if (stream.destroyed) return;
-    if (stream.resetAndDestroy) stream.resetAndDestroy();
-    else stream.destroy();
-  };
-  const timer = setTimeout(reset, FLUSH_MS).unref();
-  if (stream.writableLength === 0) reset();
-  else stream.once("drain", reset).once("finish", reset).once("close", reset);
+  try {
+    // While it connects, Node would wait for the connection only to reset it.
+    if (!stream.connecting) stream.resetAndDestroy?.();
+  } catch {
+    // Node's own method refuses everything that is not plain TCP.
+  }
+  stream.destroy();
 }

@@ -39,7 +39,16 @@ export function toManifest(capability: Capability): JsonObject {
  * Reads a binding that a peer published. Absent or null `params` become an empty object; unknown members are dropped.
  *
  * @param data One element of `bindings` in the reply to `hello`.
- * @throws {TypeError} If `name`, `protocol` or `url` is not a string, or `params` is not an object.
+ * @throws {TypeError} If `name`, `protocol` or `url` is not a non-empty string, or `params` is not an object.
+ *
+ * @example
+ * ```ts
+ * import { fromManifest } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * const { params } = fromManifest({ name: "echo", protocol: "tcp/1", url: "tcp://127.0.0.1:7" });
+ * assert.deepEqual(params, {});
+ * ```
  */
 export function fromManifest(data: unknown): Capability {
   if (!isJsonObject(data)) throw wrong("it must be an object", data);
@@ -53,11 +62,24 @@ export function fromManifest(data: unknown): Capability {
   return { name: text("name"), protocol: text("protocol"), url: text("url"), params: { ...params } };
 }
 
-/** The part of a protocol id before the slash: `"ssh"` of `"ssh/2"`. */
+/**
+ * The part of a protocol id before the slash.
+ *
+ * @param protocol A whole id; one without a slash is its own family.
+ *
+ * @example
+ * ```ts
+ * import { protocolFamily } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(protocolFamily("ssh/2"), "ssh");
+ * ```
+ */
 export function protocolFamily(protocol: string): string {
   return protocol.split("/", 1)[0]!;
 }
 
 function wrong(rule: string, value: unknown): TypeError {
-  return new TypeError(`Cannot read binding as ${rule}: current value is ${JSON.stringify(value)}`);
+  const shown = (JSON.stringify(value) ?? "undefined").slice(0, 100);
+  return new TypeError(`Cannot read binding as ${rule}: current value is ${shown}`);
 }

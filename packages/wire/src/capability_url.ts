@@ -1,3 +1,5 @@
+import { isIPv6 } from "node:net";
+
 /** The parts of a capability's URL, as written; `host` has no brackets around an IPv6 address. */
 export interface CapabilityUrlParts {
   /** Lower case, without the colon: `"ssh"`. */
@@ -21,14 +23,19 @@ export interface UrlDefaults {
 }
 
 const URL_REGEXP = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^]*)$/i;
-const HOST_REGEXP = /^(?:\[([0-9a-f:.]+(?:%[\w.~-]+)?)\]|([^:[\]@]+))(?::(\d*))?$/i;
+const HOST_REGEXP = /^(?:\[([^\]]+)\]|([^:[\]@]+))(?::(\d*))?$/;
+// eslint-disable-next-line no-control-regex -- control characters are just what must not pass
+const FORBIDDEN_REGEXP = /[\u0000-\u0020\u007f\\]/;
+/** From a user name to the last at sign: where a password may stand, also in a URL that cannot be read. */
+const PASSWORD_REGEXP = /^((?:[^/?#:@]*:\/\/)?[^/?#:@]*):[^]*@/;
 
 /**
  * Splits a URL by RFC 3986, keeping what `new URL` would drop or change: an explicit `:80`, the case of the path, a
  * scheme it does not know.
  *
  * @param url An absolute URL such as `ws://[::1]:9222/devtools`.
- * @throws {TypeError} If there is no scheme or host, the host is malformed, or the port is not 1 to 65535.
+ * @throws {TypeError} If there is no scheme or host, the host is malformed, or the port is not 1 to 65535. The message
+ *   never shows a password.
  *
  * @example
  * ```ts
@@ -40,15 +47,17 @@ const HOST_REGEXP = /^(?:\[([0-9a-f:.]+(?:%[\w.~-]+)?)\]|([^:[\]@]+))(?::(\d*))?
  */
 export function parseCapabilityUrl(url: string): CapabilityUrlParts {
   const fail = (rule: string): never => {
-    throw new TypeError(`Cannot use capability URL as ${rule}: current value is ${JSON.stringify(url)}`);
+    const shown = JSON.stringify(url.replace(PASSWORD_REGEXP, "$1:***@"));
+    throw new TypeError(`Cannot use capability URL as ${rule}: current value is ${shown}`);
   };
-  // eslint-disable-next-line no-control-regex -- control characters are just what must not pass
-  if (/[\u0000-\u0020\u007f]/.test(url)) fail("it must hold no blanks or control characters");
+  // A backslash is a slash to browsers: the two would not agree on the host.
+  if (FORBIDDEN_REGEXP.test(url)) fail("it must hold no blanks, backslashes or control characters");
   const [, scheme, authority, rest] = URL_REGEXP.exec(url) ?? fail("it must look like scheme://host:port");
   const at = authority!.lastIndexOf("@");
   const [, bracketed, plain, digits] =
     HOST_REGEXP.exec(authority!.slice(at + 1)) ??
     fail("it must name a host (with brackets around an IPv6 address) and at most one port");
+  if (bracketed !== undefined && !isIPv6(bracketed)) fail("only an IPv6 address stands in brackets");
   const port = digits ? Number(digits) : undefined;
   if (port !== undefined && (port < 1 || port > 65_535)) fail("its port must be 1 to 65535");
   return {
@@ -64,6 +73,15 @@ export function parseCapabilityUrl(url: string): CapabilityUrlParts {
  * Puts the parts of a URL together again.
  *
  * @param parts As {@linkcode parseCapabilityUrl} returns them.
+ *
+ * @example
+ * ```ts
+ * import { formatCapabilityUrl, parseCapabilityUrl } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * const parts = parseCapabilityUrl("ws://[::1]/devtools");
+ * assert.equal(formatCapabilityUrl({ ...parts, port: 9222 }), "ws://[::1]:9222/devtools");
+ * ```
  */
 export function formatCapabilityUrl(parts: CapabilityUrlParts): string {
   const user = parts.userInfo === "" ? "" : `${parts.userInfo}@`;
@@ -102,6 +120,16 @@ export function normalizeUrl(url: string, defaults: UrlDefaults): string {
  *
  * @param url A capability's URL.
  * @param address Where a forwarder listens.
+ * @throws {TypeError} If the URL cannot be read.
+ *
+ * @example
+ * ```ts
+ * import { routeUrl } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * const local = { host: "127.0.0.1", port: 40001 };
+ * assert.equal(routeUrl("ssh://agent:secret@10.0.0.7:22/home", local), "ssh://agent@127.0.0.1:40001/home");
+ * ```
  */
 export function routeUrl(url: string, address: { host: string; port: number }): string {
   const parts = parseCapabilityUrl(url);

@@ -16,8 +16,12 @@ export const MAX_FRAME_BYTES: number = 16 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 const EMPTY = Buffer.alloc(0);
-/** A line buffer over this size is given back once its line has been read. */
-const KEEP_BYTES = 64 * 1024;
+/** A line buffer over this size is given back once its line has been read: thousands of connections may be idle. */
+const KEEP_BYTES = 4 * 1024;
+/** Up to here a loop is faster than a call into native code. */
+const FEW_BYTES = 16;
+/** Chunks that have been looked at leave the list once there are this many, and half of the list is such. */
+const DROP_CHUNKS = 1_024;
 
 /**
  * Splits a byte stream into lines, however it was chunked (FRAME-1, FRAME-2). It does no I/O: push what arrived, take
@@ -43,6 +47,8 @@ export class FrameReader {
   /** Longest accepted line in bytes; may be changed between lines. */
   maxFrameBytes: number;
   #chunks: Buffer[] = [];
+  /** Index of the first chunk that has not been looked at, and how much of that one has. */
+  #first = 0;
   #offset = 0;
   #line: Buffer = EMPTY;
   #lineBytes = 0;
@@ -60,7 +66,7 @@ export class FrameReader {
 
   /** Chunks pushed but not looked at yet. */
   get bufferedChunks(): number {
-    return this.#chunks.length;
+    return this.#chunks.length - this.#first;
   }
 
   /**
@@ -70,7 +76,7 @@ export class FrameReader {
    */
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
-    this.#chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+    this.#chunks.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
     this.#chunkBytes += chunk.length;
   }
 
@@ -78,42 +84,42 @@ export class FrameReader {
    * Takes out the next whole line.
    *
    * @returns The line without its newline, valid until the next call; undefined if no whole line is there.
-   * @throws {ProtocolError} If the line is longer than `maxFrameBytes`, also before its end has come (-32600).
+   * @throws {ProtocolError} If the line is longer than `maxFrameBytes`, also before its end has come (-32600); every
+   *   later call then throws again.
    */
   next(): Buffer | undefined {
-    for (let chunk = this.#chunks[0]; chunk !== undefined; chunk = this.#chunks[0]) {
+    while (this.#first < this.#chunks.length) {
+      const chunk = this.#chunks[this.#first]!;
       const start = this.#offset;
-      const end = chunk.indexOf(NEWLINE, start);
-      if (end >= 0) {
-        this.#advance(chunk, end + 1);
-        const piece = chunk.subarray(start, end);
-        if (this.#lineBytes > 0) return this.#finish(piece);
-        this.#checkLimit(piece.length);
-        return piece;
-      }
-      this.#gather(chunk.subarray(start));
-      this.#advance(chunk, chunk.length);
+      const newline = indexOfNewline(chunk, start);
+      const end = newline < 0 ? chunk.length : newline;
+      this.#checkLimit(this.#lineBytes + end - start);
+      const inOneChunk = newline >= 0 && this.#lineBytes === 0;
+      if (!inOneChunk) this.#gather(chunk, start, end);
+      this.#advance(chunk, newline < 0 ? end : end + 1);
+      if (inOneChunk) return chunk.subarray(start, end);
+      if (newline >= 0) return this.#finish();
     }
     return undefined;
   }
 
   /**
-   * Takes out a last line that no newline ended (SESS-4).
+   * Takes out a last line that no newline ended (SESS-4), once {@linkcode next} has found no other.
    *
    * @returns The line, or undefined if nothing is left.
    */
   last(): Buffer | undefined {
-    return this.#lineBytes > 0 ? this.#finish(EMPTY) : undefined;
+    return this.#lineBytes > 0 ? this.#finish() : undefined;
   }
 
   /** Takes out everything that has not been read as a line; the reader is empty afterwards. */
   release(): Buffer {
-    const head = this.#chunks[0]?.subarray(this.#offset) ?? EMPTY;
-    const pieces = [this.#line.subarray(0, this.#lineBytes), head, ...this.#chunks.slice(1)].filter(
+    const [head = EMPTY, ...others] = this.#chunks.slice(this.#first);
+    const pieces = [this.#line.subarray(0, this.#lineBytes), head.subarray(this.#offset), ...others].filter(
       (piece) => piece.length > 0,
     );
     this.#chunks = [];
-    this.#offset = this.#lineBytes = this.#chunkBytes = 0;
+    this.#first = this.#offset = this.#lineBytes = this.#chunkBytes = 0;
     this.#line = EMPTY;
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   }
@@ -123,13 +129,16 @@ export class FrameReader {
     this.#chunkBytes -= offset - this.#offset;
     this.#offset = offset;
     if (offset < chunk.length) return;
-    this.#chunks.shift();
     this.#offset = 0;
+    this.#chunks[this.#first++] = EMPTY;
+    const all = this.#first === this.#chunks.length;
+    if (!all && (this.#first < DROP_CHUNKS || this.#first * 2 < this.#chunks.length)) return;
+    this.#chunks = all ? [] : this.#chunks.slice(this.#first);
+    this.#first = 0;
   }
 
-  /** Ends the gathered line with its last piece. */
-  #finish(piece: Buffer): Buffer {
-    this.#gather(piece);
+  /** Ends the line that has been gathered. */
+  #finish(): Buffer {
     const line = this.#line.subarray(0, this.#lineBytes);
     this.#lineBytes = 0;
     if (this.#line.length > KEEP_BYTES) this.#line = EMPTY;
@@ -137,16 +146,17 @@ export class FrameReader {
   }
 
   /** Adds a piece to the line that has begun. */
-  #gather(piece: Buffer): void {
-    const length = this.#lineBytes + piece.length;
-    this.#checkLimit(length);
+  #gather(chunk: Buffer, start: number, end: number): void {
+    const length = this.#lineBytes + end - start;
     if (length > this.#line.length) {
-      const capacity = Math.min(Math.max(512, 2 ** Math.ceil(Math.log2(length))), this.maxFrameBytes);
+      const capacity = Math.min(Math.max(512, this.#line.length * 2), this.maxFrameBytes);
       const grown = Buffer.allocUnsafeSlow(Math.max(capacity, length));
       this.#line.copy(grown, 0, 0, this.#lineBytes);
       this.#line = grown;
     }
-    piece.copy(this.#line, this.#lineBytes);
+    if (end - start <= FEW_BYTES) {
+      for (let from = start, to = this.#lineBytes; from < end; from++, to++) this.#line[to] = chunk[from]!;
+    } else chunk.copy(this.#line, this.#lineBytes, start, end);
     this.#lineBytes = length;
   }
 
@@ -158,4 +168,10 @@ export class FrameReader {
       { type: "frame-too-large", limit: this.maxFrameBytes },
     );
   }
+}
+
+function indexOfNewline(chunk: Buffer, start: number): number {
+  if (chunk.length - start > FEW_BYTES) return chunk.indexOf(NEWLINE, start);
+  for (let i = start; i < chunk.length; i++) if (chunk[i] === NEWLINE) return i;
+  return -1;
 }

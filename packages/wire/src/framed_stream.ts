@@ -52,6 +52,7 @@ export class FramedStream {
   readonly #reader: FrameReader;
   readonly #lost = new AbortController();
   #ended = false;
+  #released = false;
   #wake: (() => void) | undefined;
 
   /**
@@ -62,6 +63,8 @@ export class FramedStream {
     this.stream = stream;
     this.#reader = new FrameReader(options);
     stream.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
+    this.#ended = stream.readableEnded;
+    if (stream.closed) this.#onClose();
     stream.resume();
   }
 
@@ -79,7 +82,10 @@ export class FramedStream {
     return this.#ended;
   }
 
-  /** Aborts when the connection is gone without an orderly end of the reading direction. */
+  /**
+   * Aborts when the connection is gone without an orderly end of the reading direction. While the stream is paused, as
+   * nobody reads, a reset may stay unseen.
+   */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -89,11 +95,12 @@ export class FramedStream {
    *
    * @param options A signal that gives up waiting; nothing is lost by it.
    * @throws {ProtocolError} If the line is over the limit (-32600, FRAME-4).
-   * @throws {EnvportError} If the connection was lost (`connection-lost`).
+   * @throws {EnvportError} If the connection was lost (`connection-lost`), or the stream was released (`closed`).
    */
   async read({ signal }: AbortOptions = {}): Promise<Buffer | undefined> {
     for (;;) {
       signal?.throwIfAborted();
+      if (this.#released) throw new EnvportError("closed", "Cannot read on as the stream was released");
       if (this.#lost.signal.aborted) throw this.#lost.signal.reason as EnvportError;
       const line = this.#reader.next();
       if (line !== undefined) return line;
@@ -104,21 +111,28 @@ export class FramedStream {
 
   /** Resolves once something may have changed. */
   async #arrival(signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve } = deferred();
-    this.#wake = resolve;
-    signal?.addEventListener("abort", resolve, { once: true });
-    this.stream.resume();
-    try {
-      await promise;
-    } finally {
-      this.#wake = undefined;
-      signal?.removeEventListener("abort", resolve);
-    }
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        this.#wake = undefined;
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#wake = wake;
+      signal?.addEventListener("abort", wake, { once: true });
+      this.stream.resume();
+    });
   }
 
-  /** Stops reading lines; the caller must listen to the stream, for `error` too, before it yields to the event loop. */
+  /**
+   * Stops reading lines; a read that waits rejects. The caller must listen to the stream, for `error` too, before it
+   * yields to the event loop.
+   *
+   * @returns The stream, and the bytes that belong to whatever follows the last line (FRAME-3).
+   */
   release(): ReleasedStream {
     const { stream } = this;
+    this.#released = true;
+    this.#wake?.();
     stream.pause();
     stream
       .off("data", this.#onData)
@@ -130,9 +144,12 @@ export class FramedStream {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#reader.push(chunk);
-    this.#wake?.();
+    if (this.#wake) {
+      this.#wake();
+      return;
+    }
     const { bufferedBytes, bufferedChunks } = this.#reader;
-    if (!this.#wake && (bufferedBytes >= PAUSE_BYTES || bufferedChunks >= PAUSE_CHUNKS)) this.stream.pause();
+    if (bufferedBytes >= PAUSE_BYTES || bufferedChunks >= PAUSE_CHUNKS) this.stream.pause();
   };
 
   readonly #onEnd = (): void => {
@@ -150,17 +167,11 @@ export class FramedStream {
 
   readonly #onClose = (): void => {
     if (!this.#ended || this.stream.errored) {
-      const cause = this.stream.errored ?? undefined;
+      const cause = this.stream.errored;
       this.#lost.abort(
-        new EnvportError("connection-lost", "Cannot go on as the connection was lost", { cause }),
+        new EnvportError("connection-lost", "Cannot go on as the connection was lost", cause ? { cause } : {}),
       );
     }
     this.#wake?.();
   };
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
 }

@@ -1,10 +1,7 @@
-import { isUtf8 } from "node:buffer";
 import { EnvportError } from "./envport_error.ts";
 import { ErrorCode } from "./error_code.ts";
-import { MAX_FRAME_BYTES } from "./frame_reader.ts";
 import { isJsonObject, own } from "./json.ts";
 import type { JsonObject } from "./json.ts";
-import type { ErrorObject } from "./protocol_error.ts";
 import { ProtocolError } from "./protocol_error.ts";
 
 /** What a reply is matched by: a string or a safe integer (FRAME-9). */
@@ -27,10 +24,17 @@ export interface ReplyMessage {
   error?: ProtocolError;
 }
 
-/** Deepest accepted nesting of arrays and objects in one frame (FRAME-6). */
-export const MAX_NESTING = 512;
-
-/** A {@linkcode ProtocolError} about a request whose id could still be read, for the reply. */
+/**
+ * A {@linkcode ProtocolError} about one request, with the id to answer it with.
+ *
+ * @example
+ * ```ts
+ * import { RequestError, readRequest } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * assert.throws(() => readRequest({ id: "a" }), (error) => error instanceof RequestError && error.id === "a");
+ * ```
+ */
 export class RequestError extends ProtocolError {
   /** The id to answer with, null if it could not be read; undefined if it was a notification: no answer. */
   readonly id: MessageId | null | undefined;
@@ -47,56 +51,20 @@ export class RequestError extends ProtocolError {
 }
 
 /**
- * Parses a line as JSON.
- *
- * @param line One frame without its newline.
- * @throws {ProtocolError} If it is not UTF-8, not JSON or nested deeper than {@linkcode MAX_NESTING} (-32700, FRAME-6).
- */
-export function parseFrame(line: Uint8Array): unknown {
-  const fail = (why: string) => new ProtocolError(ErrorCode.parseError, `parse error: ${why}`);
-  if (!isUtf8(line)) throw fail("not valid UTF-8");
-  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
-  if (nestedTooDeep(bytes)) throw fail(`nested deeper than ${String(MAX_NESTING)}`);
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    throw fail("not valid JSON");
-  }
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Whether brackets outside strings are nested too deep; bytes that are no JSON give any answer. */
-function nestedTooDeep(bytes: Buffer): boolean {
-  if (bytes.length <= MAX_NESTING) return false;
-  let depth = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]!;
-    if (byte === QUOTE) i = endOfString(bytes, i);
-    else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > MAX_NESTING) return true;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
-  }
-  return false;
-}
-
-/** The index of the quote that ends the string which begins at `start`, or of the last byte. */
-function endOfString(bytes: Buffer, start: number): number {
-  for (let end = bytes.indexOf(QUOTE, start + 1); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
-    let backslashes = 0;
-    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return end;
-  }
-  return bytes.length;
-}
-
-/**
  * Reads a parsed frame as a request (FRAME-7).
  *
- * @param value What {@linkcode parseFrame} returned.
+ * @param value What `parseFrame` returned.
  * @throws {RequestError} If it is not an object, or `method` or `id` is of the wrong type (-32600), or `params` is
  *   neither an object nor absent (-32602).
+ *
+ * @example
+ * ```ts
+ * import { parseFrame, readRequest } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * const { id, method, params } = readRequest(parseFrame(Buffer.from('{"id":1,"method":"ping"}')));
+ * assert.deepEqual([id, method, params], [1, "ping", {}]);
+ * ```
  */
 export function readRequest(value: unknown): RequestMessage {
   if (!isJsonObject(value)) {
@@ -130,8 +98,16 @@ export function readRequest(value: unknown): RequestMessage {
 /**
  * Reads a parsed frame as a reply.
  *
- * @param value What {@linkcode parseFrame} returned.
+ * @param value What `parseFrame` returned.
  * @throws {EnvportError} If it is not a reply (`protocol-violation`).
+ *
+ * @example
+ * ```ts
+ * import { parseFrame, readReply } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual(readReply(parseFrame(Buffer.from('{"id":1,"result":{}}'))), { id: 1, result: {} });
+ * ```
  */
 export function readReply(value: unknown): ReplyMessage {
   const id = isJsonObject(value) ? (own(value, "id") ?? null) : undefined;
@@ -142,37 +118,4 @@ export function readReply(value: unknown): ReplyMessage {
     if (Object.hasOwn(value, "result")) return { id, result: value["result"] };
   }
   throw new EnvportError("protocol-violation", `Cannot read reply: ${JSON.stringify(value).slice(0, 200)}`);
-}
-
-/** A frame before it is encoded; the order of the keys is the order on the wire (FRAME-11). */
-export type OutgoingMessage =
-  | { id?: MessageId; method: string; params: JsonObject }
-  | { id: MessageId | null; result: unknown }
-  | { id: MessageId | null; error: ErrorObject };
-
-/**
- * Encodes a message as one line.
- *
- * @param message The message.
- * @param maxFrameBytes The limit, newline not counted.
- * @throws {EnvportError} If the line is longer than the limit (`frame-too-large`, FRAME-5).
- * @throws {TypeError} If the message holds what JSON cannot say (a bigint, a cycle).
- * @throws {RangeError} If it is nested too deep to be written.
- *
- * @example
- * ```ts
- * import { encodeFrame } from "@envport/wire";
- * import assert from "node:assert/strict";
- *
- * assert.equal(String(encodeFrame({ id: 1, result: {} })), '{"jsonrpc":"2.0","id":1,"result":{}}\n');
- * ```
- */
-export function encodeFrame(message: OutgoingMessage, maxFrameBytes: number = MAX_FRAME_BYTES): Buffer {
-  const bytes = Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  if (bytes.length - 1 <= maxFrameBytes) return bytes;
-  const what = "method" in message ? `a ${message.method} request` : "a reply";
-  throw new EnvportError(
-    "frame-too-large",
-    `Cannot send ${what} of ${String(bytes.length - 1)} bytes as the limit is ${String(maxFrameBytes)} bytes`,
-  );
 }

@@ -1,11 +1,14 @@
+import { endStream } from "./_end_stream.ts";
 import type { AbortOptions } from "./abort_options.ts";
+import { encodeFrame } from "./encode_frame.ts";
 import { EnvportError } from "./envport_error.ts";
 import type { FramedStream } from "./framed_stream.ts";
+import { isBlank } from "./is_blank.ts";
 import type { JsonObject } from "./json.ts";
 import { isJsonObject } from "./json.ts";
-import { encodeFrame, parseFrame, readReply, readRequest } from "./message.ts";
+import { readReply, readRequest } from "./message.ts";
+import { parseFrame } from "./parse_frame.ts";
 import { ProtocolError } from "./protocol_error.ts";
-import { isBlank } from "./rpc_server.ts";
 
 /** Options of {@linkcode RpcClient}. */
 export interface RpcClientOptions {
@@ -19,7 +22,7 @@ interface PendingCall {
   reject(error: Error): void;
 }
 
-/** How long a server has to end its direction after this side has ended its own. */
+/** How long a server has to end its direction after this side has ended its own, in milliseconds. */
 const CLOSE_MS = 500;
 
 /**
@@ -75,6 +78,7 @@ export class RpcClient {
    * @throws {ProtocolError} What the server answered.
    * @throws {EnvportError} If the request is over the frame limit (`frame-too-large`, the connection stays usable), the
    *   connection ended (`closed`, `connection-lost`), or the reply broke the contract (`protocol-violation`).
+   * @throws {TypeError} If the parameters hold what JSON cannot say; {RangeError} if they are nested too deep.
    */
   async call(method: string, params: JsonObject, { signal }: AbortOptions = {}): Promise<JsonObject> {
     signal?.throwIfAborted();
@@ -82,8 +86,10 @@ export class RpcClient {
     const id = ++this.#lastId;
     const bytes = encodeFrame({ id, method, params }, this.#framed.maxFrameBytes);
     const abandon = (): void => {
+      const call = this.#take(id);
+      if (!call) return;
       this.#abandoned.add(id);
-      this.#calls.get(id)?.reject(signal!.reason as Error);
+      call.reject(signal!.reason as Error);
     };
     signal?.addEventListener("abort", abandon, { once: true });
     try {
@@ -92,23 +98,27 @@ export class RpcClient {
         this.#framed.stream.write(bytes);
       });
     } finally {
-      this.#calls.delete(id);
       signal?.removeEventListener("abort", abandon);
     }
   }
 
-  /** Ends the connection in good order. Idempotent. */
+  /**
+   * Ends the connection in good order: what was called is still sent, pending calls fail, and the server has half a
+   * second to end its own direction. Idempotent.
+   */
   async close(): Promise<void> {
-    const { stream } = this.#framed;
     this.#fail(new EnvportError("closed", "Cannot go on as the connection was closed"));
-    if (!stream.writableEnded) stream.end();
-    const timer = setTimeout(() => stream.destroy(), CLOSE_MS);
+    await endStream(this.#framed.stream, CLOSE_MS);
     await this.closed;
-    clearTimeout(timer);
+  }
+
+  /** The same as {@linkcode RpcClient.close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   /**
-   * Ends the connection at once.
+   * Ends the connection at once. Idempotent.
    *
    * @param reason What pending calls fail with.
    */
@@ -123,15 +133,21 @@ export class RpcClient {
         if (!isBlank(line)) this.#receive(parseFrame(line));
       }
       this.#fail(new EnvportError("connection-lost", "Cannot go on as the server closed the connection"));
-      this.#framed.stream.end();
+      void endStream(this.#framed.stream, CLOSE_MS);
     } catch (error) {
-      this.abort(
-        error instanceof EnvportError
-          ? error
-          : new EnvportError("protocol-violation", `Cannot read reply: ${(error as Error).message}`),
-      );
+      this.abort(this.#describe(error as Error));
     }
     return this.#reason!;
+  }
+
+  #describe(error: Error): EnvportError {
+    if (error instanceof EnvportError) return error;
+    if (!(error instanceof ProtocolError)) {
+      return new EnvportError("closed", `Cannot go on as 'onNotification' threw: ${error.message}`, { cause: error });
+    }
+    // The last line may be half a reply of a server that died.
+    const code = this.#framed.ended ? "connection-lost" : "protocol-violation";
+    return new EnvportError(code, `Cannot read reply: ${error.message}`, { cause: error });
   }
 
   #receive(value: unknown): void {
@@ -143,10 +159,17 @@ export class RpcClient {
     }
     const reply = readReply(value);
     if (this.#abandoned.delete(reply.id as number)) return;
-    const call = this.#calls.get(reply.id as number);
+    const call = this.#take(reply.id as number);
     if (call) this.#settle(call, reply.result, reply.error);
     else if (reply.id === null && reply.error) this.#failWith(reply.error);
     else throw new EnvportError("protocol-violation", `Cannot match reply as no call has id ${String(reply.id)}`);
+  }
+
+  /** A call is settled once, whatever settles it. */
+  #take(id: number): PendingCall | undefined {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    return call;
   }
 
   #settle(call: PendingCall, result: unknown, error: ProtocolError | undefined): void {
@@ -157,7 +180,7 @@ export class RpcClient {
 
   /** An error without an id concerns the connection: whoever waits is told. */
   #failWith(error: ProtocolError): void {
-    for (const call of this.#calls.values()) call.reject(error);
+    for (const id of this.#calls.keys()) this.#take(id)!.reject(error);
     throw new EnvportError("protocol-violation", `Cannot go on as the server refused the connection: ${error.message}`, {
       cause: error,
     });
@@ -165,6 +188,6 @@ export class RpcClient {
 
   #fail(reason: EnvportError): void {
     this.#reason ??= reason;
-    for (const call of this.#calls.values()) call.reject(this.#reason);
+    for (const id of this.#calls.keys()) this.#take(id)!.reject(this.#reason);
   }
 }

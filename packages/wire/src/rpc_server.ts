@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { unencodable } from "./_unencodable.ts";
 import { wasReset } from "./byte_stream.ts";
-import { EnvportError } from "./envport_error.ts";
-import { ErrorCode } from "./error_code.ts";
+import { encodeFrame } from "./encode_frame.ts";
+import type { OutgoingMessage } from "./encode_frame.ts";
 import type { FramedStream } from "./framed_stream.ts";
+import { isBlank } from "./is_blank.ts";
 import type { JsonObject } from "./json.ts";
-import type { MessageId, OutgoingMessage, RequestMessage } from "./message.ts";
-import { RequestError, encodeFrame, parseFrame, readRequest } from "./message.ts";
+import { RequestError, readRequest } from "./message.ts";
+import type { MessageId, RequestMessage } from "./message.ts";
+import { parseFrame } from "./parse_frame.ts";
 import { ProtocolError } from "./protocol_error.ts";
+import { linger, refuse } from "./refuse.ts";
 
 /** What a handler may do besides returning a result. */
 export interface RpcContext {
@@ -38,26 +42,44 @@ export type RpcEnd = "ended" | "lost" | "closed";
 
 /** Requests read but not answered; more are left in the socket. */
 const MAX_IN_FLIGHT = 128;
-/** The same in bytes of their lines. */
+/** The same in bytes of their lines; and of notifications that the other side has not taken. */
 const MAX_BYTES_IN_FLIGHT = 1024 * 1024;
 /** Lines in a row that are no JSON before the connection is closed (FRAME-6). */
 const MAX_BAD_LINES = 3;
-/** How long bytes of a refused peer are read and dropped, so that the error frame reaches it. */
-const LINGER_MS = 500;
 /** After a reply to a peer that has ended its direction: how long its kernel has to say that nobody reads. */
 const PROBE_MS = 100;
 
 /**
  * Serves JSON-RPC requests on one framed stream: rules FRAME-4 to FRAME-11. It reads on while requests are being
  * executed, up to 128 of them, and stops reading while the other side does not take its replies.
+ *
+ * What a handler throws is answered; what {@linkcode RpcServerOptions.describeError} or a listener of
+ * {@linkcode RpcContext.onSent} throws ends the connection and is the cause of its loss.
+ *
+ * @example
+ * ```ts
+ * import { ErrorCode, FramedStream, ProtocolError, RpcServer, SOCKET_OPTIONS } from "@envport/wire";
+ * import net from "node:net";
+ *
+ * const server = net.createServer(SOCKET_OPTIONS, (socket) => {
+ *   const rpc = new RpcServer(new FramedStream(socket), {
+ *     handle: ({ method, params }) => ({ method, params }),
+ *     describeError: (error) => new ProtocolError(ErrorCode.serverError, String(error)),
+ *   });
+ *   void rpc.run();
+ * });
+ * server.listen(0, "127.0.0.1", () => server.close());
+ * ```
  */
 export class RpcServer {
   readonly #framed: FramedStream;
   readonly #options: RpcServerOptions;
   readonly #stopped = new AbortController();
-  readonly #inFlight = new Set<Promise<void>>();
+  #inFlight = 0;
   #bytesInFlight = 0;
   #badLines = 0;
+  #wake: (() => void) | undefined;
+  #drained: Promise<void> | undefined;
 
   /**
    * @param framed The stream; its `maxFrameBytes` is the limit in both directions.
@@ -75,23 +97,28 @@ export class RpcServer {
    * @param first A line that has been read from the stream already.
    */
   async run(first?: Uint8Array): Promise<RpcEnd> {
+    const { lost } = this.#framed;
+    lost.addEventListener("abort", this.#changed);
     try {
       if (first) this.#receive(first);
       for (;;) {
-        await this.#ready();
+        await this.drained();
+        await this.#until(() => this.#inFlight < MAX_IN_FLIGHT && this.#bytesInFlight <= MAX_BYTES_IN_FLIGHT, lost);
         const line = await this.#framed.read({ signal: this.#stopped.signal });
         if (line === undefined) break;
         this.#receive(line);
       }
-      await this.#unlessLost(Promise.all(this.#inFlight));
+      await this.#until(() => this.#inFlight === 0, lost);
       this.#framed.stream.end();
       return "ended";
     } catch (error) {
-      if (this.#framed.lost.aborted) return "lost";
+      if (lost.aborted) return "lost";
       if (this.#stopped.signal.aborted) return await this.#close();
       if (!(error instanceof ProtocolError)) throw error;
       await refuse(this.#framed, error);
       return "closed";
+    } finally {
+      lost.removeEventListener("abort", this.#changed);
     }
   }
 
@@ -101,57 +128,52 @@ export class RpcServer {
   }
 
   /**
-   * Sends a notification; one that is too large, or that nobody can receive any more, is dropped.
+   * Sends a notification; one that is too large, or that nobody can receive any more, is dropped, and so is one to a peer
+   * that has left a mebibyte unread.
    *
    * @param method What has happened.
    * @param params Its facts.
+   * @throws {TypeError} If the facts hold what JSON cannot say.
    */
   notify(method: string, params: JsonObject): void {
-    if (this.#framed.stream.writable) this.#framed.stream.write(encodeFrame({ method, params }));
-  }
-
-  async #close(): Promise<RpcEnd> {
-    await Promise.all(this.#inFlight);
-    this.#framed.stream.end();
-    await linger(this.#framed);
-    return "closed";
-  }
-
-  /** Waits until another request may be read. */
-  async #ready(): Promise<void> {
-    await this.drained();
-    while (this.#inFlight.size >= MAX_IN_FLIGHT || this.#bytesInFlight > MAX_BYTES_IN_FLIGHT) {
-      await this.#unlessLost(Promise.race(this.#inFlight));
+    const { stream, maxFrameBytes } = this.#framed;
+    if (!stream.writable || stream.writableLength > MAX_BYTES_IN_FLIGHT) return;
+    try {
+      stream.write(encodeFrame({ method, params }, maxFrameBytes));
+    } catch (error) {
+      if (error instanceof TypeError) throw error;
     }
-  }
-
-  /** Waits for requests, but not longer than the connection lives. */
-  async #unlessLost(work: Promise<unknown>): Promise<void> {
-    const { lost } = this.#framed;
-    await new Promise<void>((resolve, reject) => {
-      const fail = (): void => {
-        reject(lost.reason as EnvportError);
-      };
-      lost.addEventListener("abort", fail, { once: true });
-      if (lost.aborted) fail();
-      void work.then(() => {
-        lost.removeEventListener("abort", fail);
-        resolve();
-      });
-    });
   }
 
   /** Resolves once the other side takes replies again, or is gone. */
   async drained(): Promise<void> {
     const { stream } = this.#framed;
     if (!stream.writableNeedDrain || stream.destroyed) return;
-    await new Promise<void>((resolve) => {
+    this.#drained ??= new Promise<void>((resolve) => {
       const done = (): void => {
         stream.off("drain", done).off("close", done);
+        this.#drained = undefined;
         resolve();
       };
       stream.on("drain", done).on("close", done);
     });
+    await this.#drained;
+  }
+
+  async #close(): Promise<RpcEnd> {
+    await this.#until(() => this.#inFlight === 0);
+    await linger(this.#framed);
+    return "closed";
+  }
+
+  readonly #changed = (): void => this.#wake?.();
+
+  /** Waits until something holds of the requests in flight, but not longer than the connection lives. */
+  async #until(condition: () => boolean, lost?: AbortSignal): Promise<void> {
+    while (!condition()) {
+      if (lost?.aborted) throw lost.reason as Error;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
   }
 
   #receive(line: Uint8Array): void {
@@ -164,12 +186,7 @@ export class RpcServer {
       this.#reject(error as ProtocolError);
       return;
     }
-    const done = this.#execute(request).finally(() => {
-      this.#inFlight.delete(done);
-      this.#bytesInFlight -= line.length;
-    });
-    this.#inFlight.add(done);
-    this.#bytesInFlight += line.length;
+    void this.#execute(request, line.length);
   }
 
   /** Answers a line that is no request. */
@@ -183,21 +200,32 @@ export class RpcServer {
     if (++this.#badLines >= MAX_BAD_LINES) this.finish();
   }
 
-  async #execute(request: RequestMessage): Promise<void> {
+  async #execute(request: RequestMessage, bytes: number): Promise<void> {
+    this.#inFlight++;
+    this.#bytesInFlight += bytes;
     const listeners: ((delivered: boolean) => void)[] = [];
-    let reply: OutgoingMessage;
+    try {
+      const reply = await this.#answer(request, { onSent: (listener) => listeners.push(listener) });
+      const delivered = request.id === undefined ? this.#isOpen() : await this.#send(reply, request);
+      const arrived = delivered && listeners.length > 0 && (await this.#confirm());
+      for (const listener of listeners) listener(arrived);
+    } catch (error) {
+      this.#framed.stream.destroy(error as Error);
+    } finally {
+      this.#inFlight--;
+      this.#bytesInFlight -= bytes;
+      this.#changed();
+    }
+  }
+
+  async #answer(request: RequestMessage, context: RpcContext): Promise<OutgoingMessage> {
     const id = request.id ?? null;
     try {
-      const result = await this.#options.handle(request, { onSent: (listener) => listeners.push(listener) });
-      reply = { id, result };
+      return { id, result: await this.#options.handle(request, context) };
     } catch (error) {
       const described = error instanceof ProtocolError ? error : this.#options.describeError(error, request);
-      reply = { id, error: described.toObject() };
+      return { id, error: described.toObject() };
     }
-    const delivered = request.id === undefined ? this.#isOpen() : await this.#send(reply, request);
-    if (listeners.length === 0) return;
-    const arrived = delivered && (await this.#confirm());
-    for (const listener of listeners) listener(arrived);
   }
 
   #isOpen(): boolean {
@@ -217,14 +245,15 @@ export class RpcServer {
   }
 
   #encode(reply: OutgoingMessage, request: RequestMessage | undefined): Buffer {
+    const { maxFrameBytes } = this.#framed;
     try {
-      return encodeFrame(reply, this.#framed.maxFrameBytes);
+      return encodeFrame(reply, maxFrameBytes);
     } catch (error) {
-      const failure = unencodable(error, this.#framed.maxFrameBytes);
+      const failure = unencodable(error, maxFrameBytes);
       if (request) this.#options.onUnsent?.(request, failure);
       const { id } = reply as { id: MessageId | null };
       try {
-        return encodeFrame({ id, error: failure.toObject() }, this.#framed.maxFrameBytes);
+        return encodeFrame({ id, error: failure.toObject() }, maxFrameBytes);
       } catch {
         return encodeFrame({ id: null, error: failure.toObject() });
       }
@@ -236,51 +265,5 @@ export class RpcServer {
     if (!this.#framed.ended) return this.#isOpen();
     await sleep(PROBE_MS);
     return this.#isOpen() && !wasReset(this.#framed.stream);
-  }
-}
-
-function unencodable(error: unknown, limit: number): ProtocolError {
-  if (error instanceof EnvportError) {
-    return new ProtocolError(ErrorCode.internalError, error.message, { type: "frame-too-large", limit });
-  }
-  const why = error instanceof RangeError ? "it is nested too deep" : "it holds what JSON cannot say";
-  return new ProtocolError(ErrorCode.internalError, `Cannot send the result as ${why}`, {
-    type: "not-encodable",
-  });
-}
-
-/** A line of white space only; an empty line is ignored (FRAME-6). */
-export function isBlank(line: Uint8Array): boolean {
-  return line.length === 0 || (line.length < 64 && line.every((byte) => byte <= 0x20));
-}
-
-/**
- * Sends one error frame and closes the connection; what the other side still sends is read and dropped for half a
- * second, since a reset would destroy the error on its way.
- *
- * @param framed The stream.
- * @param error What the other side is told.
- * @param id The id to answer with; null if it could not be read.
- */
-export async function refuse(
-  framed: FramedStream,
-  error: ProtocolError,
-  id: MessageId | null = null,
-): Promise<void> {
-  if (framed.stream.writable) framed.stream.end(encodeFrame({ id, error: error.toObject() }));
-  await linger(framed);
-}
-
-/** Drops what still arrives until the other side has closed, at most for half a second; then destroys the stream. */
-export async function linger(framed: FramedStream): Promise<void> {
-  const { stream } = framed.release();
-  stream.on("error", () => {
-    // Nobody is interested any more.
-  });
-  if (!stream.closed) {
-    stream.resume();
-    const timer = setTimeout(() => stream.destroy(), LINGER_MS);
-    await new Promise((resolve) => stream.once("close", resolve));
-    clearTimeout(timer);
   }
 }

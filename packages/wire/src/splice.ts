@@ -119,8 +119,8 @@ function connect(direction: Direction, reverse: Direction, reaper: HalfCloseReap
     reaper.refresh();
   });
   from.once("end", () => {
-    // A stream that was reset closes now, with an error.
-    if (!wasReset(from)) end(direction, reaper);
+    if (wasReset(from)) from.destroy();
+    else end(direction, reaper);
   });
   from.on("error", () => {
     // What follows is `close`, which passes it on.
