@@ -5,6 +5,8 @@
  */
 export { collectOutput } from "./collect_output.ts";
 export type { CollectOptions, CommandProcess, CommandResult, ExitStatus } from "./collect_output.ts";
+export { FileError } from "./file_error.ts";
+export type { FileErrorCode } from "./file_error.ts";
 export { RemoteProcess } from "./remote_process.ts";
 export { ssh } from "./ssh.ts";
 export { sshCapability } from "./ssh_capability.ts";

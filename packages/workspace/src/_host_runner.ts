@@ -1,0 +1,124 @@
+import type { SandboxCommand, SandboxExit, SandboxProcess } from "@envport/sandbox";
+import type { AbortOptions } from "@envport/wire";
+import { spawn } from "node:child_process";
+import type { ChildProcess, ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { PassThrough } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
+import type { Runner } from "./_runner.ts";
+
+/** How long output of an exited command may still be on its way while a background process holds it open. */
+const LINGER_MS = 100;
+/** From SIGHUP to SIGKILL. */
+const KILL_MS = 2_000;
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Runs sessions on this machine, with its files and its network: `isolation: "none"`. */
+export class HostRunner implements Runner {
+  readonly #cwd: string;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #children = new Set<ChildProcess>();
+
+  /**
+   * @param cwd Where commands start.
+   * @param env Their environment, whole.
+   */
+  constructor(cwd: string, env: Readonly<Record<string, string>>) {
+    this.#cwd = cwd;
+    this.#env = env;
+  }
+
+  async start(): Promise<void> {}
+
+  async spawn(command: SandboxCommand, { signal }: AbortOptions = {}): Promise<SandboxProcess> {
+    signal?.throwIfAborted();
+    const { argv, env, cwd = this.#cwd, pty } = command;
+    const [program, ...rest] = pty ? inTerminal(argv, pty) : argv;
+    const term = pty?.term === undefined ? {} : { TERM: pty.term };
+    const child = spawn(program!, rest, {
+      cwd,
+      env: { ...this.#env, ...term, ...env },
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
+    this.#children.add(child);
+    child.once("exit", () => this.#children.delete(child));
+    await once(child, "spawn").catch((error: unknown) => {
+      throw Object.assign(new Error("Cannot start program", { cause: error }), { code: "spawn-failed" });
+    });
+    const process = hostProcess(child, pty !== undefined);
+    const kill = (): void => process.kill();
+    signal?.addEventListener("abort", kill);
+    void process.exit.then(() => signal?.removeEventListener("abort", kill));
+    return process;
+  }
+
+  async connect(port: number, { signal }: AbortOptions = {}): Promise<Duplex> {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+    await once(socket, "connect", { signal });
+    return socket;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children) signalGroup(child, "SIGKILL");
+  }
+}
+
+function hostProcess(child: Child, terminal: boolean): SandboxProcess {
+  child.stdin.on("error", () => undefined);
+  const exit = new Promise<SandboxExit>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  const output = (source: Readable): Readable => source.pipe(endingWith(source, exit));
+  const [stdout, stderr] = [output(child.stdout), output(child.stderr)];
+  if (terminal) stderr.resume();
+  return {
+    pid: child.pid!,
+    stdin: child.stdin,
+    stdout,
+    stderr: terminal ? undefined : stderr,
+    exit,
+    signal: (name) => signalGroup(child, name),
+    kill: () => {
+      signalGroup(child, "SIGHUP");
+      const timer = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_MS).unref();
+      void exit.then(() => clearTimeout(timer));
+    },
+    resize: () => undefined,
+  };
+}
+
+/** Ends soon after the process, whatever a background process still holds open. */
+function endingWith(source: Readable, exit: Promise<unknown>): PassThrough {
+  const copy = new PassThrough();
+  copy.once("close", () => source.destroy());
+  void exit.then(() => {
+    const end = (): void => {
+      copy.end();
+    };
+    let timer = setTimeout(end, LINGER_MS);
+    source.on("data", () => {
+      clearTimeout(timer);
+      timer = setTimeout(end, LINGER_MS);
+    });
+    source.once("end", () => clearTimeout(timer));
+  });
+  return copy;
+}
+
+/** `script` gives the command a terminal without native code. */
+function inTerminal(argv: readonly string[], { rows, cols }: { rows: number; cols: number }): string[] {
+  const quoted = argv.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  return ["script", "-qefc", `stty rows ${String(rows)} cols ${String(cols)}; exec ${quoted}`, "/dev/null"];
+}
+
+function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, name);
+  } catch {
+    child.kill(name);
+  }
+}

@@ -1,0 +1,82 @@
+import type { SandboxProcess } from "@envport/sandbox";
+import type { Readable } from "node:stream";
+import type { ServerChannel } from "ssh2";
+import { ChannelWriter } from "./_channel_writer.ts";
+import { onClosed } from "./_ssh2.ts";
+
+/** The signals that SSH has names for (RFC 4254, section 6.10). */
+const SIGNALS: ReadonlySet<string> = new Set(
+  ["ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "SEGV", "TERM", "USR1", "USR2"].map(
+    (name) => `SIG${name}`,
+  ),
+);
+
+/** What a shell reports for a signal without a name in SSH: 128 and its number, not known here. */
+const UNNAMED_SIGNAL = 255;
+
+/**
+ * Connects a process with the channel of its session until both are done.
+ *
+ * ```text
+ * running ── exits ─▶ the rest of its output ─▶ status, end of file, close
+ *    └── the client closes the channel, or goes ─▶ the process group is killed
+ * ```
+ *
+ * @param process Freshly started.
+ * @param channel Its session's channel.
+ */
+export async function relayProcess(process: SandboxProcess, channel: ServerChannel): Promise<void> {
+  const writer = new ChannelWriter(channel);
+  let closed = false;
+  onClosed(channel, () => {
+    closed = true;
+    process.kill();
+    channel.resume();
+  });
+  relayInput(channel, process);
+  const outputs = [relayOutput(process.stdout, writer, false)];
+  if (process.stderr) outputs.push(relayOutput(process.stderr, writer, true));
+  const { code, signal } = await process.exit;
+  await Promise.all(outputs);
+  await writer.drained();
+  if (closed) return;
+  if (signal !== null && SIGNALS.has(signal)) channel.exit(signal.slice(3), false, "");
+  else channel.exit(code ?? UNNAMED_SIGNAL);
+  channel.end();
+}
+
+/** Tells why a session has no process, in one line, and ends it. */
+export async function refuseSession(channel: ServerChannel, reason: string): Promise<void> {
+  const writer = new ChannelWriter(channel);
+  await writer.write(Buffer.from(`workspace: cannot start the session: ${reason}\n`), true);
+  channel.exit(1);
+  channel.end();
+}
+
+function relayInput(channel: ServerChannel, { stdin }: SandboxProcess): void {
+  channel.on("data", (chunk: Buffer) => {
+    if (stdin.destroyed || stdin.write(chunk)) return;
+    channel.pause();
+    const resume = (): void => {
+      stdin.off("drain", resume).off("close", resume);
+      channel.resume();
+    };
+    stdin.on("drain", resume).on("close", resume);
+  });
+  channel.once("end", () => stdin.end());
+  stdin.on("error", () => undefined); // a command need not read its input
+}
+
+/** Reads only what the client takes. */
+async function relayOutput(output: Readable, writer: ChannelWriter, toStderr: boolean): Promise<void> {
+  output.on("data", (chunk: Buffer) => {
+    output.pause();
+    void writer.write(chunk, toStderr).then(() => output.resume());
+  });
+  await new Promise<void>((resolve) => {
+    output
+      .once("end", resolve)
+      .once("close", resolve)
+      .once("error", () => resolve());
+  });
+}

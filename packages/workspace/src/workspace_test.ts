@@ -1,0 +1,133 @@
+import { EnvportError } from "@envport/wire";
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, test } from "vitest";
+import { startWorkspace } from "./_testing.ts";
+import type { TestWorkspace } from "./_testing.ts";
+import { Workspace } from "./workspace.ts";
+
+let box: TestWorkspace;
+beforeAll(async () => {
+  box = await startWorkspace();
+});
+afterAll(async () => {
+  await box[Symbol.asyncDispose]();
+});
+
+test("an agent's command runs in the workspace's directory, in a login shell", async () => {
+  await using client = await box.connect();
+  assert.deepEqual(await client.run("pwd; echo err >&2; shopt -q login_shell; exit $((3 + $?))"), {
+    stdout: "/workspace\n",
+    stderr: "err\n",
+    exitCode: 3,
+    signal: null,
+    timedOut: false,
+    truncated: false,
+  });
+});
+
+test("commands of agents and of graders share one sandbox", async () => {
+  await using client = await box.connect();
+  await client.run("setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! > /tmp/pid");
+  const { exitCode } = await box.workspace.run("kill $(cat /tmp/pid)");
+  assert.equal(exitCode, 0);
+});
+
+test("run() runs a program as it is, and a string by bash", async () => {
+  const { stdout } = await box.workspace.run(["printf", "%s|", "a b", "$HOME"]);
+  assert.equal(stdout, "a b|$HOME|");
+  assert.equal((await box.workspace.run("echo $((1 + 1))")).stdout, "2\n");
+});
+
+test("run() passes input, variables and limits on", async () => {
+  const result = await box.workspace.run('cat; echo "$FOO"', { input: "in ", env: { FOO: "bar" } });
+  assert.equal(result.stdout, "in bar\n");
+  assert.equal((await box.workspace.run("sleep 30", { timeout: 100 })).timedOut, true);
+  assert.equal((await box.workspace.run("yes", { maxOutput: 1000 })).truncated, true);
+});
+
+test("run() does not read what an agent put into shell profiles", async () => {
+  await box.workspace.run("echo 'echo planted' | tee .bash_profile .bashrc .profile >/dev/null");
+  assert.equal((await box.workspace.run("echo clean")).stdout, "clean\n");
+  await box.workspace.run("rm .bash_profile .bashrc .profile");
+});
+
+test("run() rejects where the program is missing", async () => {
+  await assert.rejects(box.workspace.run(["no-such-program"]), { code: "spawn-failed" });
+});
+
+test("variables of the workspace reach agents and graders, those of the serving process do not", async () => {
+  process.env["ENVPORT_TEST_SECRET"] = "secret";
+  await using own = await startWorkspace({ env: { COLOUR: "blue", PATH: "/opt/tools:/usr/bin:/bin" } });
+  await using client = await own.connect();
+  const { stdout } = await client.run('echo "$COLOUR $USER ${ENVPORT_TEST_SECRET-unset} ${PATH%%:*}"');
+  assert.equal(stdout, "blue agent unset /opt/tools\n");
+  assert.equal((await own.workspace.run("echo $COLOUR")).stdout, "blue\n");
+});
+
+test("the capability carries what a client needs, under the wire's names (TUN-1)", async () => {
+  await using own = await startWorkspace({ port: undefined, user: "me", guestPath: "/task", name: "box" });
+  const { name, protocol, url, params, dial } = own.workspace.capability();
+  assert.deepEqual([name, protocol, url], ["box", "ssh/2", "ssh://127.0.0.1:22"]);
+  assert.equal(params["user"], "me");
+  assert.equal(params["cwd"], "/task");
+  assert.equal(params["isolation"], "bwrap");
+  assert.equal(params["shell"], "bash");
+  assert.match(String(params["host_pubkey"]), /^ssh-ed25519 /);
+  assert.match(String(params["client_key"]), /PRIVATE KEY/);
+  assert.ok(dial && "path" in dial);
+  assert.equal((await stat(dirname(dial.path))).mode & 0o777, 0o700);
+  const socket = connect(dial.path);
+  const [banner] = (await once(socket, "data")) as [Buffer];
+  assert.match(String(banner), /^SSH-2\.0-/);
+  socket.destroy();
+});
+
+test("start() is idempotent, stop() too, and a stopped workspace starts again", async () => {
+  await using own = await startWorkspace();
+  const [first] = await own.workspace.start();
+  assert.equal(first?.url, own.workspace.sshUrl);
+  const { closed } = own.workspace;
+  await Promise.all([own.workspace.stop(), own.workspace.stop()]);
+  assert.equal(await closed, undefined);
+  assert.throws(() => own.workspace.sshUrl, EnvportError);
+  await assert.rejects(own.workspace.run("true"), { code: "closed" });
+  await own.workspace.start();
+  assert.equal((await own.workspace.run("echo again")).stdout, "again\n");
+});
+
+test("a grader's call starts the sandbox where none runs", async () => {
+  await using own = await startWorkspace();
+  await own.workspace.stop();
+  await using fresh = new Workspace(join(own.folder, "fresh"), { hidden: [] });
+  await fresh.writeFile("a/b.txt", "content");
+  assert.equal(await fresh.readFile("a/b.txt", { encoding: "utf8" }), "content");
+});
+
+test("stop() leaves no file of its own behind", async () => {
+  await using own = await startWorkspace();
+  const key = own.workspace.sshClientKeyPath!;
+  assert.equal((await stat(key)).mode & 0o777, 0o600);
+  await own.workspace.stop();
+  await assert.rejects(stat(dirname(key)), { code: "ENOENT" });
+});
+
+test("an unusable mount fails the start, with the rule", async () => {
+  const own = new Workspace(join(box.folder, "other"), {
+    mounts: [{ kind: "ro", src: "/missing", dst: "/data" }],
+  });
+  await assert.rejects(own.start(), (error) => {
+    return error instanceof EnvportError && error.code === "service-failed" && /missing/.test(error.message);
+  });
+  await own.stop();
+});
+
+test("a busy port fails the start", async () => {
+  const port = Number(new URL(box.workspace.sshUrl).port);
+  const own = new Workspace(join(box.folder, "other"), { port, hidden: [] });
+  await assert.rejects(own.start(), { code: "address-in-use" });
+  await own.stop();
+});
