@@ -1,0 +1,43 @@
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+/** Rules that nothing holds yet, each with the reason; a rule leaves this list when its first test comes. */
+const NOT_DUE: Record<string, string> = {
+  "CONN-5": "tcp is the only transport so far",
+  "SESS-10": "there are no access tokens yet",
+};
+
+function testFiles(): string[] {
+  return ["packages", "apps"].flatMap((parent) =>
+    readdirSync(path.join(root, parent), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.name.endsWith("_test.ts") && !entry.parentPath.includes("node_modules"))
+      .map((entry) => path.join(entry.parentPath, entry.name)),
+  );
+}
+
+/** The ids that the names of tests begin with: `test("SESS-5: …")`, `test("FRAME-1, FRAME-2: …")`. */
+function citedIds(file: string): string[] {
+  const names = readFileSync(file, "utf8").matchAll(/\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*["'`]([^"'`]*)/g);
+  return [...names].flatMap(([, name]) => name!.match(/\b[A-Z]{3,5}-\d+\b/g) ?? []);
+}
+
+const rules = [...readFileSync(path.join(root, "docs/contract.md"), "utf8").matchAll(/^\| ([A-Z]+-\d+) \|/gm)].map(
+  ([, id]) => id!,
+);
+const cited = new Set(testFiles().flatMap(citedIds));
+
+test("every rule of the contract has a test that cites it", () => {
+  expect(rules.length).toBeGreaterThan(50);
+  expect(rules.filter((id) => !cited.has(id) && !(id in NOT_DUE))).toEqual([]);
+});
+
+test("every rule that a test cites is in the contract", () => {
+  expect([...cited].filter((id) => !rules.includes(id))).toEqual([]);
+});
+
+test("a rule that has a test is not on the list of those that lack one", () => {
+  expect(Object.keys(NOT_DUE).filter((id) => cited.has(id))).toEqual([]);
+});
