@@ -1,4 +1,5 @@
 import type { SandboxProcess } from "@envport/sandbox";
+import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import type { ServerChannel } from "ssh2";
 import { ChannelWriter } from "./_channel_writer.ts";
@@ -10,9 +11,6 @@ const SIGNALS: ReadonlySet<string> = new Set(
     (name) => `SIG${name}`,
   ),
 );
-
-/** What a shell reports for a signal without a name in SSH: 128 and its number, not known here. */
-const UNNAMED_SIGNAL = 255;
 
 /**
  * Connects a process with the channel of its session until both are done.
@@ -40,8 +38,9 @@ export async function relayProcess(process: SandboxProcess, channel: ServerChann
   await Promise.all(outputs);
   await writer.drained();
   if (closed) return;
-  if (signal !== null && SIGNALS.has(signal)) channel.exit(signal.slice(3), false, "");
-  else channel.exit(code ?? UNNAMED_SIGNAL);
+  if (signal === null) channel.exit(code ?? 255);
+  else if (SIGNALS.has(signal)) channel.exit(signal.slice(3), false, "");
+  else channel.exit(128 + constants.signals[signal]); // what a shell would report
   channel.end();
 }
 
