@@ -9,12 +9,16 @@ const folders = ["packages", "apps"].flatMap((parent) =>
 /** Siblings are read from their sources, so that tests never run against a stale build. */
 const resolve = { conditions: ["@envport/source", "module", "node", "default"] };
 
+/** The repository's own tests run examples, which stand in no package. */
+const alias = [{ find: /^@envport\/([\w-]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/mod.ts` }];
+
 export default defineConfig({
   resolve,
   ssr: { resolve },
   test: {
     projects: [...folders, "scripts"].map((folder) => ({
       extends: true as const,
+      ...(folder === "scripts" ? { resolve: { ...resolve, alias } } : {}),
       test: {
         name: folder.replace(/^.*\//, ""),
         include: [`${folder}/**/*_test.ts`],

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { ROWS } from "./boundaries.mjs";
+import { ROWS } from "./boundaries.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const folders = ["packages", "apps"].flatMap((parent) =>
@@ -35,7 +35,7 @@ test.each(folders)("%s imports only what its row allows and its manifest declare
   const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
   const forTests = { ...declared, ...manifest.devDependencies };
   const rootManifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  expect(rowOf(name), `${name} has a row in boundaries.mjs`).toBeGreaterThanOrEqual(0);
+  expect(rowOf(name), `${name} has a row in boundaries.ts`).toBeGreaterThanOrEqual(0);
 
   const wrong: string[] = [];
   for (const file of sources(folder)) {

@@ -1,5 +1,5 @@
 // Which package may import which: only from rows below its own. Data; boundaries_test.ts holds every package to it.
-export const ROWS = [
+export const ROWS: readonly (readonly string[])[] = [
   ["wire", "sandbox"],
   ["server", "client", "ssh", "mcp", "cdp", "rfb", "robot", "filetracking"],
   ["workspace"],
