@@ -7,6 +7,7 @@ import { bwrapArgv, SERVICE_FOLDER } from "./bwrap_argv.ts";
 import type { BwrapLayout } from "./bwrap_argv.ts";
 import { explainFailure } from "./_explain_failure.ts";
 import type { Identity } from "./_identity.ts";
+import { SandboxError } from "./sandbox_error.ts";
 
 const AGENT_PATH = `${SERVICE_FOLDER}/agent.cjs`;
 const HOSTS_PATH = "/etc/hosts";
@@ -77,6 +78,7 @@ export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined):
     child.kill("SIGKILL");
     signal?.throwIfAborted();
     if (error instanceof ConfineError) throw error;
+    if (plan.identity !== undefined && isSwitchError(error)) throw identityError(plan.identity, error);
     await Promise.race([once(child.stderr!, "close"), sleep(STDERR_WAIT_MS)]);
     const reason = limit.aborted
       ? `it was not ready within ${START_TIMEOUT_MS} ms`
@@ -166,6 +168,20 @@ function firstChild(pid: number): number {
     }
   }
   throw new Error("the spawn server is gone");
+}
+
+/** In a container, root may not be allowed to become somebody else, or not everybody. */
+function isSwitchError(error: unknown): error is Error {
+  const { syscall = "", code = "" } = error as NodeJS.ErrnoException;
+  return syscall.startsWith("spawn") && ["EPERM", "EINVAL"].includes(code);
+}
+
+function identityError({ uid, gid }: Identity, cause: Error): SandboxError {
+  return new SandboxError(
+    "invalid-identity",
+    `Cannot run the sandbox as this root may not become that user: current value is "${uid}:${gid}"`,
+    { cause, remedy: "choose an identity that the container maps, or serve as an ordinary user" },
+  );
 }
 
 function collect(stream: Readable, limit: number): () => string {

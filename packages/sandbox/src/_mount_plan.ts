@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { isWithin, SERVICE_FOLDER } from "./bwrap_argv.ts";
 import type { Mask } from "./bwrap_argv.ts";
@@ -28,6 +28,9 @@ const NO_ROOTS: ReadonlySet<string> = new Set(
     .split(" ")
     .map((name) => `/${name}`),
 );
+
+/** What a new `/proc` tells that no namespace contains: keys of the user on the host, and the kernel's insides. */
+const PROC_SECRETS: readonly string[] = ["keys", "key-users", "timer_list", "sched_debug", "kcore"];
 
 /** What a system list has to have; added where the caller's list lacks it. */
 const ESSENTIAL: readonly Mount[] = [
@@ -74,7 +77,8 @@ export function planMounts(request: MountRequest): MountPlan {
   mounts.push({ kind: "ro", src: realpathSync(process.execPath), dst: NODE_PATH });
   const secrets = SECRETS.map(realOrSelf).flatMap((path) => masksOf(path, mounts, undefined));
   const hidden = request.hidden.map(realOrSelf).flatMap((path) => masksOf(path, mounts, root));
-  return { root, guestPath, mounts, masks: withoutNested([...secrets, ...hidden]) };
+  const kernel = mounts.flatMap(({ kind, dst }) => (kind === "proc" ? kernelMasks(dst) : []));
+  return { root, guestPath, mounts, masks: withoutNested([...secrets, ...kernel, ...hidden]) };
 }
 
 function resolveMount(mount: Mount): Mount[] {
@@ -160,6 +164,13 @@ function masksOf(path: string, mounts: readonly Mount[], root: string | undefine
     if (kind === "rw" || path === src) throw visible(path, src);
     return [{ path: `${dst}${path.slice(src.length)}`, kind: found.isDirectory() ? "directory" : "file" }];
   });
+}
+
+function kernelMasks(proc: string): Mask[] {
+  return PROC_SECRETS.filter((name) => existsSync(`/proc/${name}`)).map((name) => ({
+    path: `${proc}/${name}`,
+    kind: "file",
+  }));
 }
 
 function visible(path: string, source: string): SandboxError {

@@ -34,7 +34,8 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
     hidden: options.hidden ?? [],
   });
   const identity = chooseIdentity(mounts.root, options.identity);
-  const stage = identity && stageCommand(bwrap, identity, bindSources(mounts));
+  const stage =
+    identity && stageCommand(bwrap, identity, [...bindSources(mounts), { path: bwrap, writable: false }]);
   if (identity !== undefined) handOver(mounts.root, identity);
   const seccomp = filterOrNone();
   const { prelude, tmpfs, cgroup, inForce } = planLimits(options.limits, cgroups);

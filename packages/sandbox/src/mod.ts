@@ -8,6 +8,8 @@ export { SERVICE_FOLDER, bwrapArgv } from "./bwrap_argv.ts";
 export type { BwrapLayout, Mask } from "./bwrap_argv.ts";
 export { defaultSystemMounts } from "./default_system_mounts.ts";
 export type { Mount } from "./mount.ts";
+export { probe } from "./probe.ts";
+export type { ProbeOptions, ProbeResult } from "./probe.ts";
 export { DEFAULT_PATH, Sandbox } from "./sandbox.ts";
 export type { SandboxEnd } from "./sandbox_end.ts";
 export { SandboxError } from "./sandbox_error.ts";

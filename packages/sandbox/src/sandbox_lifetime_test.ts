@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { builtCopy, mark, processesWith, program, temporaryFolder, until } from "./_testing.ts";
 
@@ -14,8 +15,14 @@ function server(root: string, name: string): string {
   `;
 }
 
-test("SIGKILL of the serving process leaves nothing of the sandbox within two seconds", async () => {
-  const root = temporaryFolder();
+test.each([
+  ["", false],
+  [" whose folder the user cannot enter", true],
+])("SIGKILL of the serving process leaves nothing of a sandbox%s within two seconds", async (_, closed) => {
+  const parent = temporaryFolder();
+  const root = join(parent, "root");
+  mkdirSync(root);
+  if (closed && process.getuid!() === 0) chmodSync(parent, 0o700);
   const name = mark();
   const child = program(server(root, name));
   await new Promise((resolve) => child.stdout!.once("data", resolve));
