@@ -1,4 +1,4 @@
-import { Readable, Writable } from "node:stream";
+import { Duplex, Readable, Writable } from "node:stream";
 import type { ClientChannel } from "ssh2";
 
 /** Enough to keep a fast link busy; ssh2 holds up to 2 MiB more. */
@@ -57,4 +57,38 @@ export function channelWritable(channel: ClientChannel): Writable {
   };
   channel.once("close", gone);
   return writable;
+}
+
+/**
+ * A forwarded channel as a stream whose directions end one by one, and that fails where the connection was lost.
+ *
+ * @param channel The channel.
+ * @param missing The reason for which data may be missing, asked for at the end.
+ */
+export function channelDuplex(channel: ClientChannel, missing: () => Error | undefined): Duplex {
+  const input = channelWritable(channel);
+  const output = channelReadable(channel, missing);
+  const duplex = new Duplex({
+    allowHalfOpen: true,
+    highWaterMark: HIGH_WATER_MARK,
+    read: () => {
+      output.resume();
+    },
+    write: (chunk: Buffer, _encoding, callback) => {
+      input.write(chunk, callback);
+    },
+    final: (callback) => {
+      input.end(callback);
+    },
+    destroy: (error, callback) => {
+      channel.close();
+      callback(error);
+    },
+  });
+  output.on("data", (chunk: Buffer) => {
+    if (!duplex.push(chunk)) output.pause();
+  });
+  output.once("end", () => duplex.push(null));
+  output.once("error", (error) => duplex.destroy(error));
+  return duplex;
 }

@@ -122,3 +122,10 @@ export async function startRelay(
     },
   };
 }
+
+/** Runs a program of this machine that must succeed. */
+export async function runCommand(program: string, ...args: string[]): Promise<void> {
+  const [code] = (await once(spawn(program, args, { stdio: "inherit" }), "exit")) as [number | null];
+  if (code !== 0)
+    throw new Error(`Cannot go on as ${program} must succeed: current value is ${String(code)}`);
+}

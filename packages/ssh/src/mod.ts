@@ -7,9 +7,21 @@ export { collectOutput } from "./collect_output.ts";
 export type { CollectOptions, CommandProcess, CommandResult, ExitStatus } from "./collect_output.ts";
 export { FileError } from "./file_error.ts";
 export type { FileErrorCode } from "./file_error.ts";
+export type { FileEntry, FileStats } from "./file_stats.ts";
+export { PortForward } from "./port_forward.ts";
+export type { PortForwardOptions } from "./port_forward.ts";
 export { RemoteProcess } from "./remote_process.ts";
 export { ssh } from "./ssh.ts";
 export { sshCapability } from "./ssh_capability.ts";
 export type { SshCapabilityOptions } from "./ssh_capability.ts";
 export { SshClient } from "./ssh_client.ts";
-export type { PtyOptions, RunOptions, SpawnOptions, SshConnectOptions } from "./ssh_client.ts";
+export type {
+  ForwardOptions,
+  PtyOptions,
+  ReadFileOptions,
+  RunOptions,
+  ShellOptions,
+  SpawnOptions,
+  SshConnectOptions,
+  WriteFileOptions,
+} from "./ssh_client_options.ts";

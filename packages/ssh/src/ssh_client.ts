@@ -1,58 +1,35 @@
 import type { AbortOptions, Capability } from "@envport/wire";
 import { EnvportError } from "@envport/wire";
-import type { Client, ClientChannel } from "ssh2";
+import { posix } from "node:path";
+import type { Client, ClientChannel, SFTPWrapper } from "ssh2";
+import { channelDuplex } from "./_channel_streams.ts";
 import type { Connection } from "./_connection.ts";
-import { openConnection } from "./_connection.ts";
+import { Link } from "./_link.ts";
+import type { OpenChannel } from "./_link.ts";
 import type { RemoteCommand } from "./_remote_command.ts";
 import { remoteCommand } from "./_remote_command.ts";
+import { SftpFiles } from "./_sftp_files.ts";
 import type { SshTarget } from "./_ssh_target.ts";
 import { sshTarget } from "./_ssh_target.ts";
-import type { CollectOptions, CommandResult } from "./collect_output.ts";
+import type { CommandResult } from "./collect_output.ts";
 import { collectOutput } from "./collect_output.ts";
+import type { FileEntry, FileStats } from "./file_stats.ts";
+import { PortForward } from "./port_forward.ts";
 import { RemoteProcess } from "./remote_process.ts";
-
-/** Options of {@linkcode SshClient.connect}. */
-export interface SshConnectOptions extends AbortOptions {
-  /**
-   * Milliseconds from the dial to the login.
-   *
-   * @default {20_000}
-   */
-  readyTimeout?: number | undefined;
-}
-
-/** A terminal's name and size. */
-export interface PtyOptions {
-  /** @default {"xterm-256color"} */
-  term?: string | undefined;
-  /** @default {24} */
-  rows?: number | undefined;
-  /** @default {80} */
-  cols?: number | undefined;
-}
-
-/** Options of {@linkcode SshClient.spawn}. */
-export interface SpawnOptions extends AbortOptions {
-  /**
-   * The folder to start in.
-   *
-   * @default where the server starts commands
-   */
-  cwd?: string | undefined;
-  /** Variables on top of the server's own. */
-  env?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Runs the command in a terminal: `true`, or its name and size.
-   *
-   * @default {false}
-   */
-  pty?: boolean | PtyOptions | undefined;
-}
-
-/** Options of {@linkcode SshClient.run}. */
-export interface RunOptions extends Omit<SpawnOptions, "pty">, CollectOptions {}
+import type {
+  ForwardOptions,
+  PtyOptions,
+  ReadFileOptions,
+  RunOptions,
+  ShellOptions,
+  SpawnOptions,
+  SshConnectOptions,
+  WriteFileOptions,
+} from "./ssh_client_options.ts";
+import { unlessAborted } from "./_unless_aborted.ts";
 
 const READY_TIMEOUT = 20_000;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * A shell on a server of the family `ssh/2`. The server's key is checked against the one that the binding names.
@@ -75,15 +52,13 @@ const READY_TIMEOUT = 20_000;
  */
 export class SshClient implements AsyncDisposable {
   readonly #target: SshTarget;
-  readonly #readyTimeout: number;
-  #connection: Promise<Connection>;
-  #current: Connection | undefined;
-  #closed = false;
+  readonly #link: Link;
+  readonly #files = new WeakMap<Connection, Promise<SftpFiles>>();
+  readonly #forwards = new Set<PortForward>();
 
-  private constructor(target: SshTarget, options: SshConnectOptions) {
+  private constructor(target: SshTarget, link: Link) {
     this.#target = target;
-    this.#readyTimeout = options.readyTimeout ?? READY_TIMEOUT;
-    this.#connection = this.#open(options.signal);
+    this.#link = link;
   }
 
   /**
@@ -95,16 +70,22 @@ export class SshClient implements AsyncDisposable {
    * @throws {EnvportError} `authentication-failed`, `timeout`, `connection-lost`, `invalid-value`
    */
   static async connect(capability: Capability, options: SshConnectOptions = {}): Promise<SshClient> {
-    const client = new SshClient(sshTarget(capability), options);
-    await client.#connection;
-    return client;
+    const target = sshTarget(capability);
+    const link = new Link(target, options.readyTimeout ?? READY_TIMEOUT);
+    try {
+      await link.ready(options.signal);
+    } catch (error) {
+      void link.close();
+      throw error;
+    }
+    return new SshClient(target, link);
   }
 
   /** The connection underneath, as the `ssh2` package has it. */
   get conn(): Client {
-    if (this.#closed || !this.#current)
-      throw new EnvportError("closed", "Cannot use SSH connection as it is closed");
-    return this.#current.client;
+    const connection = this.#link.current;
+    if (!connection) throw new EnvportError("closed", "Cannot use SSH connection as it is closed");
+    return connection.client;
   }
 
   /**
@@ -149,20 +130,96 @@ export class SshClient implements AsyncDisposable {
    * @param options The terminal, and variables as far as the server takes them. The signal kills the shell.
    * @throws {EnvportError} `connection-lost`, `unsupported`
    */
-  async shell(
-    options: PtyOptions & { env?: Readonly<Record<string, string>> } & AbortOptions = {},
-  ): Promise<RemoteProcess> {
+  async shell(options: ShellOptions = {}): Promise<RemoteProcess> {
     const { env = {}, signal } = options;
     return await this.#start(signal, (client, callback) => {
       client.shell(window(options), { env: { ...env } }, callback);
     });
   }
 
-  /** Ends the connection, and with it every command that runs. Idempotent. */
+  /**
+   * Reads a regular file, over SFTP.
+   *
+   * @param path Absolute, or relative to the folder that the binding names.
+   * @param options The limit; with `encoding` the content is a string.
+   * @throws {FileError} If it is missing, no regular file, too large, or not readable.
+   * @throws {EnvportError} `connection-lost`; `unsupported` If the server has no SFTP.
+   */
+  async readFile(path: string, options: ReadFileOptions & { encoding: "utf8" }): Promise<string>;
+  async readFile(path: string, options?: ReadFileOptions): Promise<Buffer>;
+  async readFile(path: string, options: ReadFileOptions = {}): Promise<Buffer | string> {
+    const { maxBytes = MAX_BYTES, encoding, signal } = options;
+    const content = await this.#withFiles(signal, (files) => files.read(this.#resolve(path), maxBytes));
+    return encoding === undefined ? content : content.toString(encoding);
+  }
+
+  /**
+   * Writes a whole file, over SFTP. The folder has to exist.
+   *
+   * @param path Absolute, or relative to the folder that the binding names.
+   * @param data The content.
+   * @param options The mode of a new file.
+   * @throws {FileError} If it is no regular file, or cannot be written.
+   */
+  async writeFile(path: string, data: string | Uint8Array, options: WriteFileOptions = {}): Promise<void> {
+    const { mode = 0o644, signal } = options;
+    await this.#withFiles(signal, (files) => files.write(this.#resolve(path), Buffer.from(data), mode));
+  }
+
+  /**
+   * Lists a directory, sorted by name, without `.` and `..`.
+   *
+   * @param path Absolute, or relative to the folder that the binding names.
+   * @throws {FileError} If there is no such directory.
+   */
+  async list(path: string = ".", options: AbortOptions = {}): Promise<FileEntry[]> {
+    return await this.#withFiles(options.signal, (files) => files.list(this.#resolve(path)));
+  }
+
+  /**
+   * Describes a file or directory; symbolic links are followed.
+   *
+   * @param path Absolute, or relative to the folder that the binding names.
+   * @throws {FileError} `ENOENT` If nothing is there.
+   */
+  async stat(path: string, options: AbortOptions = {}): Promise<FileStats> {
+    return await this.#withFiles(options.signal, (files) => files.stat(this.#resolve(path)));
+  }
+
+  /**
+   * Opens an SFTP session of its own, as the `ssh2` package has it. Its `end` closes it.
+   *
+   * @throws {EnvportError} `connection-lost`; `unsupported` If the server has no SFTP.
+   */
+  async sftp(options: AbortOptions = {}): Promise<SFTPWrapper> {
+    const { channel } = await this.#openSftp(options.signal);
+    return channel;
+  }
+
+  /**
+   * Makes a port that the server can reach a port here, on 127.0.0.1. It outlives a lost connection.
+   *
+   * @param port The port as the server sees it.
+   * @param options The host as the server sees it, and the local port.
+   */
+  async forward(port: number, options: ForwardOptions = {}): Promise<PortForward> {
+    const { host = "127.0.0.1" } = options;
+    await this.#link.ready(undefined);
+    const forward = await PortForward.listen(async () => {
+      const { channel, lost } = await this.#link.channel("forward port", (client, callback) => {
+        client.forwardOut("127.0.0.1", 0, host, port, callback);
+      });
+      return channelDuplex(channel, () => (lost.aborted ? (lost.reason as Error) : undefined));
+    }, options);
+    this.#forwards.add(forward);
+    return forward;
+  }
+
+  /** Ends the connection, and with it every command and forwarded port. Idempotent. */
   async close(): Promise<void> {
-    this.#closed = true;
-    const connection = await this.#connection.catch(() => undefined);
-    await connection?.end();
+    await Promise.all([...this.#forwards].map((forward) => forward.close()));
+    this.#forwards.clear();
+    await this.#link.close();
   }
 
   /** The same as `close`. */
@@ -178,9 +235,8 @@ export class SshClient implements AsyncDisposable {
   }
 
   /** Opens a channel and makes a process of it, that the signal kills. */
-  async #start(signal: AbortSignal | undefined, open: OpenChannel): Promise<RemoteProcess> {
-    const { client, lost } = await this.#ready(signal);
-    const channel = await openChannel(client, lost, signal, open);
+  async #start(signal: AbortSignal | undefined, open: OpenChannel<ClientChannel>): Promise<RemoteProcess> {
+    const { channel, lost } = await this.#link.channel("start command", open, signal);
     const process = new RemoteProcess(channel, lost);
     if (signal) {
       const kill = (): void => process.kill();
@@ -191,66 +247,36 @@ export class SshClient implements AsyncDisposable {
     return process;
   }
 
-  /** The connection, opened anew if it was lost. */
-  async #ready(signal: AbortSignal | undefined): Promise<Connection> {
-    signal?.throwIfAborted();
-    if (this.#closed) throw new EnvportError("closed", "Cannot run command as the SSH client is closed");
-    const connection = await this.#connection.catch(() => undefined);
-    if (connection && !connection.lost.aborted) return connection;
-    if (this.#current === connection) {
-      this.#current = undefined;
-      this.#connection = this.#open(signal);
+  #openSftp(signal: AbortSignal | undefined): Promise<{ channel: SFTPWrapper; lost: AbortSignal }> {
+    return this.#link.channel<SFTPWrapper>("open SFTP", (client, callback) => client.sftp(callback), signal);
+  }
+
+  /** All file operations of a connection share one SFTP session. */
+  async #withFiles<T>(
+    signal: AbortSignal | undefined,
+    operation: (files: SftpFiles) => Promise<T>,
+  ): Promise<T> {
+    const connection = await this.#link.ready(signal);
+    let opened = this.#files.get(connection);
+    if (!opened) {
+      opened = this.#openSftp(undefined).then(({ channel, lost }) => {
+        channel.on("error", () => undefined).once("close", () => this.#files.delete(connection));
+        return new SftpFiles(channel, lost);
+      });
+      opened.catch(() => this.#files.delete(connection));
+      this.#files.set(connection, opened);
     }
-    return await this.#connection;
+    return await unlessAborted(opened.then(operation), signal);
   }
 
-  async #open(signal: AbortSignal | undefined): Promise<Connection> {
-    const connection = await openConnection(this.#target, { signal, readyTimeout: this.#readyTimeout });
-    this.#current = connection;
-    return connection;
-  }
-}
-
-type OpenChannel = (
-  client: Client,
-  callback: (error: Error | undefined, channel: ClientChannel) => void,
-) => void;
-
-/** Opens a channel; one that comes after the signal is closed again. */
-async function openChannel(
-  client: Client,
-  lost: AbortSignal,
-  signal: AbortSignal | undefined,
-  open: OpenChannel,
-): Promise<ClientChannel> {
-  signal?.throwIfAborted();
-  return await new Promise<ClientChannel>((resolve, reject) => {
-    const settle = (error: Error | undefined, channel?: ClientChannel): void => {
-      signal?.removeEventListener("abort", abort);
-      if (signal?.aborted) channel?.close();
-      else if (channel) resolve(channel);
-      else if (lost.aborted) reject(lost.reason as Error);
-      else reject(refused(error));
-    };
-    const abort = (): void => {
-      reject(signal!.reason as Error);
-    };
-    signal?.addEventListener("abort", abort);
-    try {
-      open(client, settle);
-    } catch (error) {
-      reject(
-        lost.aborted ? (lost.reason as Error) : new EnvportError("connection-lost", (error as Error).message),
+  #resolve(path: string): string {
+    if (path === "" || path.includes("\0")) {
+      throw new TypeError(
+        `Cannot use path as it must be text without NUL: current value is ${JSON.stringify(path)}`,
       );
     }
-  });
-}
-
-function refused(error: Error | undefined): EnvportError {
-  const reason = error?.message ?? "no reason given";
-  return new EnvportError("unsupported", `Cannot start command as the SSH server refuses it: ${reason}`, {
-    cause: error,
-  });
+    return this.#target.cwd === undefined ? path : posix.resolve(this.#target.cwd, path);
+  }
 }
 
 function window({ term = "xterm-256color", rows = 24, cols = 80 }: PtyOptions): {

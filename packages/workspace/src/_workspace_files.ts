@@ -5,7 +5,7 @@ import type { AbortOptions } from "@envport/wire";
 import { isJsonObject, own } from "@envport/wire";
 import { FILE_SCRIPT } from "./_file_script.ts";
 import type { Runner } from "./_runner.ts";
-import type { WorkspaceStats } from "./workspace_stats.ts";
+import type { FileStats } from "@envport/ssh";
 
 /** A file may be slow, but not for ever. */
 const TIMEOUT_MS = 20_000;
@@ -51,7 +51,7 @@ export class WorkspaceFiles {
     await this.#do({ act: "write", path, argument: mode, input: data }, options);
   }
 
-  async stat(path: string, options: AbortOptions): Promise<WorkspaceStats> {
+  async stat(path: string, options: AbortOptions): Promise<FileStats> {
     const { ok } = await this.#do({ act: "stat", path }, options);
     const stats = isJsonObject(ok) ? ok : {};
     const number = (key: string): number => Number(own(stats, key)) || 0;

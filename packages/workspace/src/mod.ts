@@ -7,4 +7,4 @@ export { workspace } from "./create_workspace.ts";
 export { Workspace } from "./workspace.ts";
 export type { WorkspaceReadOptions, WorkspaceRunOptions, WorkspaceWriteOptions } from "./workspace.ts";
 export type { WorkspaceOptions } from "./workspace_options.ts";
-export type { WorkspaceStats } from "./workspace_stats.ts";
+export type { FileStats } from "@envport/ssh";

@@ -12,7 +12,7 @@ import type { WorkspaceKeys } from "./_ssh_keys.ts";
 import { WorkspaceFiles } from "./_workspace_files.ts";
 import { WorkspacePlace } from "./_workspace_place.ts";
 import type { WorkspaceOptions } from "./workspace_options.ts";
-import type { WorkspaceStats } from "./workspace_stats.ts";
+import type { FileStats } from "@envport/ssh";
 
 /** Options of {@linkcode Workspace.run}. */
 export interface WorkspaceRunOptions extends CollectOptions {
@@ -265,7 +265,7 @@ export class Workspace implements Service, AsyncDisposable {
    * @param path Absolute, or relative to the workspace's directory.
    * @throws {FileError} `ENOENT` If nothing is there.
    */
-  async stat(path: string, options: AbortOptions = {}): Promise<WorkspaceStats> {
+  async stat(path: string, options: AbortOptions = {}): Promise<FileStats> {
     return await this.#files.stat(path, options);
   }
 
