@@ -124,15 +124,15 @@ function closeAll(descriptors) {
 
 // ---- processes ----
 
-/** Running processes: id → {pid, pty}. */
+/** Running processes: id → {pid, terminal?: {ready, size, busy}}. */
 const running = new Map();
 
 /**
  * `script` opens the terminal, in the sandbox's own devpts. Its command is one string, so that argv and the environment
- * go by descriptor 3 and stay exact whatever is in them.
+ * go by descriptor 3 and stay exact whatever is in them. The way back says that the first size is set.
  */
 const PTY_PROGRAM = (rows, cols) =>
-  `stty rows ${rows} cols ${cols}; mapfile -d "" -t words <&3; exec 3<&-; exec env -i "\${words[@]}"`;
+  `stty rows ${rows} cols ${cols}; mapfile -d "" -t words <&3; echo >&3; exec 3<&-; exec env -i "\${words[@]}"`;
 
 function startProcess({ id, slot, argv, env, cwd, pty }) {
   const pipes = takeSlot(slot);
@@ -145,6 +145,7 @@ function startProcess({ id, slot, argv, env, cwd, pty }) {
     closeAll(pipes);
     return report({ op: "failed", id, code: `CWD_${error.code}`, error: String(error.message) });
   }
+  const terminal = pty && { ready: false, size: undefined, busy: false };
   let child;
   try {
     child = pty
@@ -160,7 +161,13 @@ function startProcess({ id, slot, argv, env, cwd, pty }) {
     failed(error);
   });
   if (child.pid === undefined) return;
-  running.set(id, { pid: child.pid, pty: Boolean(pty) });
+  const target = { pid: child.pid, terminal };
+  running.set(id, target);
+  child.stdio[3]?.once("data", () => {
+    terminal.ready = true;
+    child.stdio[3].destroy();
+    applySize(target);
+  });
   child.on("exit", (code, signal) => {
     running.delete(id);
     report({ op: "exit", id, code, signal });
@@ -205,8 +212,8 @@ function signalGroup(pid, signal) {
 }
 
 /** The groups of a process: its own, and that of what runs on its terminal. */
-function groupsOf({ pid, pty }) {
-  return pty ? [terminalLeader(pid), pid] : [pid];
+function groupsOf({ pid, terminal }) {
+  return terminal ? [terminalLeader(pid), pid] : [pid];
 }
 
 function signalProcess({ id, signal }) {
@@ -224,24 +231,36 @@ function killProcess({ id }) {
   setTimeout(() => groups.forEach((group) => signalGroup(group, "SIGKILL")), KILL_AFTER_MS).unref();
 }
 
-/** The terminal may not be open yet in the first milliseconds of a session, so that this looks a few times. */
-function resizeTerminal({ id, rows, cols }, tries = 20) {
+function resizeTerminal({ id, rows, cols }) {
   const target = running.get(id);
-  if (!target?.pty) return;
-  let terminal;
+  if (!target?.terminal) return;
+  target.terminal.size = { rows, cols };
+  applySize(target);
+}
+
+/** One `stty` at a time, with the size that was asked for last. */
+function applySize(target) {
+  const { terminal } = target;
+  const { size } = terminal;
+  if (!terminal.ready || terminal.busy || size === undefined) return;
+  terminal.size = undefined;
+  let path;
   try {
-    terminal = fs.readlinkSync(`/proc/${terminalLeader(target.pid)}/fd/0`);
+    path = fs.readlinkSync(`/proc/${terminalLeader(target.pid)}/fd/0`);
   } catch {
-    // Looked for again below.
+    return;
   }
-  if (terminal?.startsWith("/dev/pts/")) {
-    spawn("stty", ["-F", terminal, "rows", String(rows), "cols", String(cols)], { stdio: "ignore" }).on(
-      "error",
-      () => {},
-    );
-  } else if (tries > 0) {
-    setTimeout(() => resizeTerminal({ id, rows, cols }, tries - 1), 25);
-  }
+  if (!path.startsWith("/dev/pts/")) return;
+  terminal.busy = true;
+  const done = () => {
+    terminal.busy = false;
+    applySize(target);
+  };
+  const stty = spawn("stty", ["-F", path, "rows", String(size.rows), "cols", String(size.cols)], {
+    stdio: "ignore",
+  });
+  stty.once("error", done);
+  stty.once("exit", done);
 }
 
 // ---- connections: a socket spliced into the first two pipes of a slot ----

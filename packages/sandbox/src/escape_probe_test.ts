@@ -106,7 +106,7 @@ async function probeFrom(uid: number | undefined, options: Partial<SandboxOption
   copyFileSync(PROBE, join(root, "probe.pl"));
   const found = await bait();
   // A key of the same user on the host, in that user's keyring.
-  const addKey = `syscall(${SYSCALLS[process.arch]!.numbers.add_key}, "user", "bait", "v", 1, -4)`;
+  const addKey = `my ($type, $name, $value) = ("user", "bait", "v"); syscall(${SYSCALLS[process.arch]!.numbers.add_key}, $type, $name, $value, 1, -4)`;
   execFileSync("perl", ["-e", addKey], isRoot ? { uid: NOBODY, gid: NOBODY } : {});
   const hidden = found.hidden === undefined ? [] : [dirname(String(found.hidden))];
   const source = `
