@@ -1,15 +1,18 @@
 import { EnvportError } from "@envport/wire";
-import type { Client, ClientChannel } from "ssh2";
+import type { Client } from "ssh2";
 import type { Connection } from "./_connection.ts";
 import { openConnection } from "./_connection.ts";
 import type { SshTarget } from "./_ssh_target.ts";
 import { unlessAborted } from "./_unless_aborted.ts";
 
-/** Starts something on a connection, and is told of its channel. */
-export type OpenChannel<C> = (
-  client: Client,
-  callback: (error: Error | undefined, channel: C) => void,
-) => void;
+/** What {@linkcode Link.channel} opens. */
+export interface ChannelRequest<C, T> {
+  /** What is tried, for the error: `start command`. */
+  readonly act: string;
+  readonly open: (client: Client, callback: (error: Error | undefined, channel: C) => void) => void;
+  readonly wrap: (channel: C, lost: AbortSignal) => T;
+  readonly discard: (channel: C) => void;
+}
 
 /**
  * A connection that is opened anew, for the next call, when it was lost. Nothing that was under way is sent again.
@@ -53,34 +56,29 @@ export class Link {
   /**
    * Opens a channel; one that comes after the signal is closed again.
    *
-   * @param act What was tried, for the error: `start command`.
-   * @param open Asks ssh2 for the channel.
+   * @param request What was tried, how to ask ssh2 for it, and what to make of the channel: at once, since all that a
+   * short command has to say may have come in the same packet as the channel itself.
    * @throws {EnvportError} `connection-lost`, or `unsupported` if the server refuses.
    */
-  async channel<C = ClientChannel>(
-    act: string,
-    open: OpenChannel<C>,
-    signal?: AbortSignal,
-  ): Promise<{ channel: C; lost: AbortSignal }> {
+  async channel<C, T>(request: ChannelRequest<C, T>, signal?: AbortSignal): Promise<T> {
     const { client, lost } = await this.ready(signal);
-    const channel = await new Promise<C>((resolve, reject) => {
+    return await new Promise<T>((resolve, reject) => {
       const settle = (error: Error | undefined, channel?: C): void => {
         signal?.removeEventListener("abort", abort);
-        if (signal?.aborted) (channel as { close?: () => void } | undefined)?.close?.();
-        else if (channel) resolve(channel);
-        else reject(lost.aborted ? (lost.reason as Error) : refused(act, error));
+        if (channel && signal?.aborted) request.discard(channel);
+        else if (channel) resolve(request.wrap(channel, lost));
+        else reject(lost.aborted ? (lost.reason as Error) : refused(request.act, error));
       };
       const abort = (): void => {
         reject(signal!.reason as Error);
       };
       signal?.addEventListener("abort", abort);
       try {
-        open(client, settle);
+        request.open(client, settle);
       } catch (error) {
         settle(error as Error);
       }
     });
-    return { channel, lost };
   }
 
   /** Ends the connection. Idempotent. */

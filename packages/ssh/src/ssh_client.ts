@@ -1,11 +1,11 @@
 import type { AbortOptions, Capability } from "@envport/wire";
 import { EnvportError } from "@envport/wire";
 import { posix } from "node:path";
+import type { Duplex } from "node:stream";
 import type { Client, ClientChannel, SFTPWrapper } from "ssh2";
 import { channelDuplex } from "./_channel_streams.ts";
 import type { Connection } from "./_connection.ts";
 import { Link } from "./_link.ts";
-import type { OpenChannel } from "./_link.ts";
 import type { RemoteCommand } from "./_remote_command.ts";
 import { remoteCommand } from "./_remote_command.ts";
 import { SftpFiles } from "./_sftp_files.ts";
@@ -132,9 +132,9 @@ export class SshClient implements AsyncDisposable {
    */
   async shell(options: ShellOptions = {}): Promise<RemoteProcess> {
     const { env = {}, signal } = options;
-    return await this.#start(signal, (client, callback) => {
-      client.shell(window(options), { env: { ...env } }, callback);
-    });
+    return await this.#start(signal, (client, callback) =>
+      client.shell(window(options), { env: { ...env } }, callback),
+    );
   }
 
   /**
@@ -192,8 +192,8 @@ export class SshClient implements AsyncDisposable {
    * @throws {EnvportError} `connection-lost`; `unsupported` If the server has no SFTP.
    */
   async sftp(options: AbortOptions = {}): Promise<SFTPWrapper> {
-    const { channel } = await this.#openSftp(options.signal);
-    return channel;
+    const { sftp } = await this.#openSftp(options.signal);
+    return sftp;
   }
 
   /**
@@ -205,12 +205,14 @@ export class SshClient implements AsyncDisposable {
   async forward(port: number, options: ForwardOptions = {}): Promise<PortForward> {
     const { host = "127.0.0.1" } = options;
     await this.#link.ready(undefined);
-    const forward = await PortForward.listen(async () => {
-      const { channel, lost } = await this.#link.channel("forward port", (client, callback) => {
-        client.forwardOut("127.0.0.1", 0, host, port, callback);
-      });
-      return channelDuplex(channel, () => (lost.aborted ? (lost.reason as Error) : undefined));
-    }, options);
+    const open = (client: Client, callback: ClientCallback): unknown =>
+      client.forwardOut("127.0.0.1", 0, host, port, callback);
+    const wrap = (channel: ClientChannel, lost: AbortSignal): Duplex =>
+      channelDuplex(channel, () => (lost.aborted ? (lost.reason as Error) : undefined));
+    const forward = await PortForward.listen(
+      () => this.#link.channel({ act: "forward port", open, wrap, discard: closeChannel }),
+      options,
+    );
     this.#forwards.add(forward);
     return forward;
   }
@@ -228,18 +230,22 @@ export class SshClient implements AsyncDisposable {
   }
 
   #exec(command: RemoteCommand, { signal, pty = false }: SpawnOptions): Promise<RemoteProcess> {
-    return this.#start(signal, (client, callback) => {
-      const options = pty === false ? {} : { pty: window(pty === true ? {} : pty) };
-      client.exec(command.line, options, callback);
-    });
+    const options = pty === false ? {} : { pty: window(pty === true ? {} : pty) };
+    return this.#start(signal, (client, callback) => client.exec(command.line, options, callback));
   }
 
   /** Opens a channel and makes a process of it, that the signal kills. */
-  async #start(signal: AbortSignal | undefined, open: OpenChannel<ClientChannel>): Promise<RemoteProcess> {
-    const { channel, lost } = await this.#link.channel("start command", open, signal);
-    const process = new RemoteProcess(channel, lost);
+  async #start(
+    signal: AbortSignal | undefined,
+    open: (client: Client, callback: ClientCallback) => unknown,
+  ): Promise<RemoteProcess> {
+    const wrap = (channel: ClientChannel, lost: AbortSignal): RemoteProcess =>
+      new RemoteProcess(channel, lost);
+    const request = { act: "start command", open, wrap, discard: closeChannel };
+    const process = await this.#link.channel(request, signal);
     if (signal) {
       const kill = (): void => process.kill();
+      if (signal.aborted) kill();
       signal.addEventListener("abort", kill);
       const settled = (): void => signal.removeEventListener("abort", kill);
       process.exit.then(settled, settled);
@@ -247,8 +253,17 @@ export class SshClient implements AsyncDisposable {
     return process;
   }
 
-  #openSftp(signal: AbortSignal | undefined): Promise<{ channel: SFTPWrapper; lost: AbortSignal }> {
-    return this.#link.channel<SFTPWrapper>("open SFTP", (client, callback) => client.sftp(callback), signal);
+  #openSftp(signal: AbortSignal | undefined): Promise<{ sftp: SFTPWrapper; lost: AbortSignal }> {
+    const open = (client: Client, callback: (error: Error | undefined, sftp: SFTPWrapper) => void): unknown =>
+      client.sftp(callback);
+    const wrap = (
+      sftp: SFTPWrapper,
+      lost: AbortSignal,
+    ): {
+      sftp: SFTPWrapper;
+      lost: AbortSignal;
+    } => ({ sftp: sftp.on("error", () => undefined), lost });
+    return this.#link.channel({ act: "open SFTP", open, wrap, discard: (sftp) => sftp.end() }, signal);
   }
 
   /** All file operations of a connection share one SFTP session. */
@@ -259,9 +274,9 @@ export class SshClient implements AsyncDisposable {
     const connection = await this.#link.ready(signal);
     let opened = this.#files.get(connection);
     if (!opened) {
-      opened = this.#openSftp(undefined).then(({ channel, lost }) => {
-        channel.on("error", () => undefined).once("close", () => this.#files.delete(connection));
-        return new SftpFiles(channel, lost);
+      opened = this.#openSftp(undefined).then(({ sftp, lost }) => {
+        sftp.once("close", () => this.#files.delete(connection));
+        return new SftpFiles(sftp, lost);
       });
       opened.catch(() => this.#files.delete(connection));
       this.#files.set(connection, opened);
@@ -277,6 +292,12 @@ export class SshClient implements AsyncDisposable {
     }
     return this.#target.cwd === undefined ? path : posix.resolve(this.#target.cwd, path);
   }
+}
+
+type ClientCallback = (error: Error | undefined, channel: ClientChannel) => void;
+
+function closeChannel(channel: ClientChannel): void {
+  channel.close();
 }
 
 function window({ term = "xterm-256color", rows = 24, cols = 80 }: PtyOptions): {
