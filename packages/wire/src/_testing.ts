@@ -120,7 +120,7 @@ export async function sendAndReset(socket: net.Socket, bytes: number): Promise<v
 
 /** Polls until something holds; fails the test after five seconds. */
 export async function until(condition: () => boolean, what = "the condition"): Promise<void> {
-  for (const start = Date.now(); !condition(); ) {
+  for (const start = Date.now(); !condition();) {
     if (Date.now() - start > 5_000) throw new Error(`Cannot go on as ${what} does not hold after 5 s`);
     await sleep(5);
   }
@@ -165,7 +165,9 @@ export class Peer {
   }
 
   send(...lines: (string | Buffer)[]): void {
-    this.socket.write(Buffer.concat(lines.flatMap((line) => [Buffer.from(line as string), Buffer.from("\n")])));
+    this.socket.write(
+      Buffer.concat(lines.flatMap((line) => [Buffer.from(line as string), Buffer.from("\n")])),
+    );
   }
 
   /** The next line as text; undefined at the end of the stream. */

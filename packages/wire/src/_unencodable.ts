@@ -16,6 +16,9 @@ export function unencodable(error: unknown, limit: number): ProtocolError {
   if (error instanceof NonFiniteNumberError) {
     return new ProtocolError(ErrorCode.serverError, error.message, { type: "not-finite", path: error.path });
   }
-  const why = error instanceof RangeError ? "it is nested too deep or too long" : "it holds what JSON cannot say";
-  return new ProtocolError(ErrorCode.internalError, `Cannot send the result as ${why}`, { type: "not-encodable" });
+  const why =
+    error instanceof RangeError ? "it is nested too deep or too long" : "it holds what JSON cannot say";
+  return new ProtocolError(ErrorCode.internalError, `Cannot send the result as ${why}`, {
+    type: "not-encodable",
+  });
 }

@@ -14,8 +14,6 @@ export interface ByteStream extends Duplex {
   readonly remoteAddress?: string | undefined;
   /** TCP only. */
   readonly localPort?: number | undefined;
-  /** Sockets only: the connection is not there yet. */
-  readonly connecting?: boolean;
 }
 
 /** How every TCP leg is opened, listening or dialling (TUN-5). */
@@ -104,10 +102,10 @@ export function resetStream(stream: ByteStream, options: ResetStreamOptions = {}
 function resetNow(stream: ByteStream): void {
   if (stream.destroyed) return;
   try {
-    // While it connects, Node would wait for the connection only to reset it.
-    if (!stream.connecting) stream.resetAndDestroy?.();
+    stream.resetAndDestroy?.();
   } catch {
     // Node's own method refuses everything that is not plain TCP.
   }
+  // While a socket connects, that would wait for the connection only to reset it.
   stream.destroy();
 }

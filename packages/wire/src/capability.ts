@@ -80,6 +80,6 @@ export function protocolFamily(protocol: string): string {
 }
 
 function wrong(rule: string, value: unknown): TypeError {
-  const shown = (JSON.stringify(value) ?? "undefined").slice(0, 100);
-  return new TypeError(`Cannot read binding as ${rule}: current value is ${shown}`);
+  const message = `Cannot read binding as ${rule}: current value is ${JSON.stringify(value)}`;
+  return new TypeError(message.slice(0, 200));
 }

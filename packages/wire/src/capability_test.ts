@@ -17,8 +17,19 @@ test("SESS-1: a capability survives the manifest, its JSON text included", () =>
 });
 
 test("TUN-1: toManifest() publishes four members and nothing else that the object carries", () => {
-  const published = { name: "a", protocol: "tcp/1", url: "tcp://h:1", params: { x: 1 }, dial: { path: "/run/x.sock" } };
-  assert.deepEqual(toManifest(published), { name: "a", protocol: "tcp/1", url: "tcp://h:1", params: { x: 1 } });
+  const published = {
+    name: "a",
+    protocol: "tcp/1",
+    url: "tcp://h:1",
+    params: { x: 1 },
+    dial: { path: "/run/x.sock" },
+  };
+  assert.deepEqual(toManifest(published), {
+    name: "a",
+    protocol: "tcp/1",
+    url: "tcp://h:1",
+    params: { x: 1 },
+  });
   assert.notEqual(toManifest(published)["params"], published.params);
 });
 
@@ -41,16 +52,25 @@ test.each([
   [{ name: "a", protocol: "tcp/1", url: "tcp://h:1", params: [] }, "'params' must be an object"],
   [Object.create({ name: "a", protocol: "tcp/1", url: "tcp://h:1" }), "'name' must be a non-empty string"],
 ])("fromManifest() refuses %j as %s", (data, rule) => {
-  assert.throws(() => fromManifest(data), { name: "TypeError", message: new RegExp(`^Cannot read binding as ${rule}: `) });
+  assert.throws(() => fromManifest(data), {
+    name: "TypeError",
+    message: new RegExp(`^Cannot read binding as ${rule}: `),
+  });
 });
 
 test("FRAME-10: keys such as __proto__ in params are data", () => {
-  const text = '{"name":"a","protocol":"tcp/1","url":"tcp://h:1","params":{"__proto__":{"polluted":1},"constructor":2}}';
+  const text =
+    '{"name":"a","protocol":"tcp/1","url":"tcp://h:1","params":{"__proto__":{"polluted":1},"constructor":2}}';
   const { params } = fromManifest(JSON.parse(text));
   assert.deepEqual(Object.keys(params), ["__proto__", "constructor"]);
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
 });
 
 test("protocolFamily() is the part before the slash", () => {
-  assert.deepEqual(["ssh/2", "mcp/2025-11-25", "tcp", "a/b/c"].map(protocolFamily), ["ssh", "mcp", "tcp", "a"]);
+  assert.deepEqual(["ssh/2", "mcp/2025-11-25", "tcp", "a/b/c"].map(protocolFamily), [
+    "ssh",
+    "mcp",
+    "tcp",
+    "a",
+  ]);
 });

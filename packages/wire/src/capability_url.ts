@@ -24,7 +24,6 @@ export interface UrlDefaults {
 
 const URL_REGEXP = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^]*)$/i;
 const HOST_REGEXP = /^(?:\[([^\]]+)\]|([^:[\]@]+))(?::(\d*))?$/;
-// eslint-disable-next-line no-control-regex -- control characters are just what must not pass
 const FORBIDDEN_REGEXP = /[\u0000-\u0020\u007f\\]/;
 /** From a user name to the last at sign: where a password may stand, also in a URL that cannot be read. */
 const PASSWORD_REGEXP = /^((?:[^/?#:@]*:\/\/)?[^/?#:@]*):[^]*@/;

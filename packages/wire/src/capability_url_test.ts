@@ -38,11 +38,25 @@ const golden: readonly [url: string, normalized: string][] = [
   ["http://bücher/x", "http://bücher:9222/x"],
 ];
 
-test.each(golden)("normalizeUrl() makes of %j what the published Python package makes: %j", (url, normalized) => {
-  assert.equal(normalizeUrl(url, defaults), normalized);
-});
+test.each(golden)(
+  "normalizeUrl() makes of %j what the published Python package makes: %j",
+  (url, normalized) => {
+    assert.equal(normalizeUrl(url, defaults), normalized);
+  },
+);
 
-const refusedByBoth = ["http://h:99999", "http://", "", "http://h:٣", "1x://h", "h:abc", "::1", "[::1", "http://h:80:90", "h?q=a://b"];
+const refusedByBoth = [
+  "http://h:99999",
+  "http://",
+  "",
+  "http://h:٣",
+  "1x://h",
+  "h:abc",
+  "::1",
+  "[::1",
+  "http://h:80:90",
+  "h?q=a://b",
+];
 
 test.each(refusedByBoth)("normalizeUrl() refuses %j, as the published Python package does", (url) => {
   assert.throws(() => normalizeUrl(url, defaults), TypeError);
@@ -58,12 +72,19 @@ test("normalizeUrl() keeps an empty query and fragment, which Python drops", () 
   assert.equal(normalizeUrl("http://h/#", defaults), "http://h:9222/#");
 });
 
-test.each(["http://h:0", "http://h/ x", " h", "h\n", "ws://h\u0000", "http://good\\@bad", "[:::]", "[1.2.3.4]", "[::1]x"])(
-  "normalizeUrl() refuses %j, which Python lets pass or cleans",
-  (url) => {
-    assert.throws(() => normalizeUrl(url, defaults), /^TypeError: Cannot use capability URL as /);
-  },
-);
+test.each([
+  "http://h:0",
+  "http://h/ x",
+  " h",
+  "h\n",
+  "ws://h\u0000",
+  "http://good\\@bad",
+  "[:::]",
+  "[1.2.3.4]",
+  "[::1]x",
+])("normalizeUrl() refuses %j, which Python lets pass or cleans", (url) => {
+  assert.throws(() => normalizeUrl(url, defaults), /^TypeError: Cannot use capability URL as /);
+});
 
 test.each([
   "ws://agent:hunter2@h:0",
@@ -75,7 +96,10 @@ test.each([
 ])("the error about %j does not show the password", (url) => {
   assert.throws(
     () => normalizeUrl(url, defaults),
-    (error) => error instanceof TypeError && error.message.includes("agent:***@") && !error.message.includes("hunter2"),
+    (error) =>
+      error instanceof TypeError &&
+      error.message.includes("agent:***@") &&
+      !error.message.includes("hunter2"),
   );
 });
 
@@ -87,7 +111,9 @@ const host = fc.oneof(
 );
 const port = fc.option(fc.integer({ min: 1, max: 65_535 }), { nil: undefined });
 const userInfo = fc.stringMatching(/^([A-Za-z0-9._~%-]{1,8}(:[A-Za-z0-9!$&'()*+,;=:%-]{0,8})?)?$/);
-const rest = fc.stringMatching(/^(\/[A-Za-z0-9/._~%-]{0,12})?(\?[A-Za-z0-9=&:@/-]{0,8})?(#[A-Za-z0-9-]{0,5})?$/);
+const rest = fc.stringMatching(
+  /^(\/[A-Za-z0-9/._~%-]{0,12})?(\?[A-Za-z0-9=&:@/-]{0,8})?(#[A-Za-z0-9-]{0,5})?$/,
+);
 const scheme = fc.stringMatching(/^([A-Za-z][A-Za-z0-9+.-]{0,6}:\/\/)?$/);
 const urls = fc.tuple(scheme, userInfo, host, port, rest).map(([before, user, name, number, after]) => {
   const at = user === "" ? "" : `${user}@`;
@@ -99,7 +125,10 @@ test("normalizeUrl() changes nothing at the second time, and leaves no default t
   fc.assert(
     fc.property(urls, (url) => {
       // A shorthand whose query holds `://` is ambiguous and refused, here as in Python.
-      fc.pre(url.indexOf("://") === url.search(/:\/\//) && (/^[a-z][a-z0-9+.-]*:\/\//i.test(url) || !url.includes("://")));
+      fc.pre(
+        url.indexOf("://") === url.search(/:\/\//) &&
+          (/^[a-z][a-z0-9+.-]*:\/\//i.test(url) || !url.includes("://")),
+      );
       const once = normalizeUrl(url, defaults);
       assert.equal(normalizeUrl(once, { scheme: "other", port: 1 }), once);
       assert.notEqual(parseCapabilityUrl(once).port, undefined);
@@ -143,7 +172,10 @@ test("parseCapabilityUrl() tells the parts apart and keeps their case where it m
 
 test("CLI-2: routeUrl() keeps scheme, user name, path, query and fragment, and drops the password", () => {
   const local = { host: "127.0.0.1", port: 40_001 };
-  assert.equal(routeUrl("wss://agent:secret@h:443/mcp?x=1#f", local), "wss://agent@127.0.0.1:40001/mcp?x=1#f");
+  assert.equal(
+    routeUrl("wss://agent:secret@h:443/mcp?x=1#f", local),
+    "wss://agent@127.0.0.1:40001/mcp?x=1#f",
+  );
   assert.equal(routeUrl("ssh://:secret@h:22", local), "ssh://127.0.0.1:40001");
   assert.equal(routeUrl("ws://a@b:secret@h", { host: "::1", port: 1 }), "ws://a@b@[::1]:1");
 });

@@ -8,7 +8,8 @@ import { ProtocolError } from "./protocol_error.ts";
 /** All whole lines that are there. */
 function readAll(reader: FrameReader): string[] {
   const lines: string[] = [];
-  for (let line = reader.next(); line !== undefined; line = reader.next()) lines.push(line.toString("latin1"));
+  for (let line = reader.next(); line !== undefined; line = reader.next())
+    lines.push(line.toString("latin1"));
   return lines;
 }
 
@@ -91,7 +92,7 @@ test("FRAME-3: after any number of lines release() gives exactly the bytes behin
       let taken = 0;
       for (const chunk of split(bytes, places)) {
         reader.push(chunk);
-        for (let line; taken < wanted && (line = reader.next()) !== undefined; ) taken++;
+        while (taken < wanted && reader.next() !== undefined) taken++;
       }
       let start = 0;
       for (let i = 0; i < taken; i++) start = bytes.indexOf(0x0a, start) + 1;
@@ -128,7 +129,10 @@ test("FRAME-4: a line of exactly the limit passes, in one chunk and in many", ()
 });
 
 const tooLarge = (error: unknown): boolean =>
-  error instanceof ProtocolError && error.code === -32600 && error.message.includes("1000") && error.data?.["limit"] === 1_000;
+  error instanceof ProtocolError &&
+  error.code === -32600 &&
+  error.message.includes("1000") &&
+  error.data?.["limit"] === 1_000;
 
 test("FRAME-4: one byte more is refused with the limit in the message, whether or not its newline has come", () => {
   for (const tail of ["", "\n", "\n{}\n"]) {

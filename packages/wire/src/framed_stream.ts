@@ -62,7 +62,11 @@ export class FramedStream {
   constructor(stream: ByteStream, options: FrameReaderOptions = {}) {
     this.stream = stream;
     this.#reader = new FrameReader(options);
-    stream.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
+    stream
+      .on("data", this.#onData)
+      .on("end", this.#onEnd)
+      .on("error", this.#onError)
+      .on("close", this.#onClose);
     this.#ended = stream.readableEnded;
     if (stream.closed) this.#onClose();
     stream.resume();
@@ -169,7 +173,11 @@ export class FramedStream {
     if (!this.#ended || this.stream.errored) {
       const cause = this.stream.errored;
       this.#lost.abort(
-        new EnvportError("connection-lost", "Cannot go on as the connection was lost", cause ? { cause } : {}),
+        new EnvportError(
+          "connection-lost",
+          "Cannot go on as the connection was lost",
+          cause ? { cause } : {},
+        ),
       );
     }
     this.#wake?.();

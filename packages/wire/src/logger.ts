@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+
 /** Where a server says what its clients must not read: stack traces, addresses, reasons. */
 export interface Logger {
   /**
@@ -49,5 +51,7 @@ export function consoleLogger({ level = "warn" }: ConsoleLoggerOptions = {}): Lo
 
 function format(value: unknown): string {
   if (value instanceof Error) return value.stack ?? String(value);
-  return typeof value === "string" ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value));
+  return typeof value === "string"
+    ? JSON.stringify(value)
+    : inspect(value, { breakLength: Infinity, compact: true });
 }

@@ -57,7 +57,9 @@ export class ProtocolError extends Error {
     const { code, message, data } = (value ?? {}) as Partial<Record<keyof ErrorObject, unknown>>;
     return new ProtocolError(
       typeof code === "number" ? code : 0,
-      typeof message === "string" ? message : `error without a message: ${JSON.stringify(value).slice(0, 200)}`,
+      typeof message === "string"
+        ? message
+        : `error without a message: ${JSON.stringify(value).slice(0, 200)}`,
       isErrorData(data) ? data : undefined,
     );
   }

@@ -143,7 +143,9 @@ export class RpcClient {
   #describe(error: Error): EnvportError {
     if (error instanceof EnvportError) return error;
     if (!(error instanceof ProtocolError)) {
-      return new EnvportError("closed", `Cannot go on as 'onNotification' threw: ${error.message}`, { cause: error });
+      return new EnvportError("closed", `Cannot go on as 'onNotification' threw: ${error.message}`, {
+        cause: error,
+      });
     }
     // The last line may be half a reply of a server that died.
     const code = this.#framed.ended ? "connection-lost" : "protocol-violation";
@@ -162,7 +164,11 @@ export class RpcClient {
     const call = this.#take(reply.id as number);
     if (call) this.#settle(call, reply.result, reply.error);
     else if (reply.id === null && reply.error) this.#failWith(reply.error);
-    else throw new EnvportError("protocol-violation", `Cannot match reply as no call has id ${String(reply.id)}`);
+    else
+      throw new EnvportError(
+        "protocol-violation",
+        `Cannot match reply as no call has id ${String(reply.id)}`,
+      );
   }
 
   /** A call is settled once, whatever settles it. */
@@ -175,15 +181,22 @@ export class RpcClient {
   #settle(call: PendingCall, result: unknown, error: ProtocolError | undefined): void {
     if (error) call.reject(error);
     else if (isJsonObject(result)) call.resolve(result);
-    else call.reject(new EnvportError("protocol-violation", `Cannot use the result of ${call.method} as it is no object`));
+    else
+      call.reject(
+        new EnvportError("protocol-violation", `Cannot use the result of ${call.method} as it is no object`),
+      );
   }
 
   /** An error without an id concerns the connection: whoever waits is told. */
   #failWith(error: ProtocolError): void {
     for (const id of this.#calls.keys()) this.#take(id)!.reject(error);
-    throw new EnvportError("protocol-violation", `Cannot go on as the server refused the connection: ${error.message}`, {
-      cause: error,
-    });
+    throw new EnvportError(
+      "protocol-violation",
+      `Cannot go on as the server refused the connection: ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 
   #fail(reason: EnvportError): void {

@@ -103,7 +103,10 @@ export class RpcServer {
       if (first) this.#receive(first);
       for (;;) {
         await this.drained();
-        await this.#until(() => this.#inFlight < MAX_IN_FLIGHT && this.#bytesInFlight <= MAX_BYTES_IN_FLIGHT, lost);
+        await this.#until(
+          () => this.#inFlight < MAX_IN_FLIGHT && this.#bytesInFlight <= MAX_BYTES_IN_FLIGHT,
+          lost,
+        );
         const line = await this.#framed.read({ signal: this.#stopped.signal });
         if (line === undefined) break;
         this.#receive(line);
