@@ -1,9 +1,13 @@
+import { realpathSync } from "node:fs";
 import { findBwrap } from "./_find_bwrap.ts";
 import { chooseIdentity, handOver } from "./_identity.ts";
 import type { LaunchPlan } from "./_launch.ts";
 import { planLimits } from "./_limit_plan.ts";
 import { NODE_PATH, planMounts } from "./_mount_plan.ts";
 import type { MountPlan } from "./_mount_plan.ts";
+import type { Mount } from "./mount.ts";
+import { hostsFile, planNetwork } from "./_network.ts";
+import type { NetworkPlan } from "./_network.ts";
 import { stageCommand } from "./_stage.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 import type { SandboxReport } from "./sandbox_report.ts";
@@ -11,6 +15,7 @@ import { seccompFilter } from "./seccomp_filter.ts";
 
 /** A start, decided. */
 export interface PreparedPlan {
+  readonly network: NetworkPlan;
   readonly plan: Omit<LaunchPlan, "agent">;
   readonly report: SandboxReport;
   /** Undoes what only this start needed, once it has ended. */
@@ -25,11 +30,12 @@ export interface PreparedPlan {
  * @param cgroups Whether to try control groups.
  */
 export function preparePlan(options: SandboxOptions, path: string, cgroups: boolean): PreparedPlan {
+  const network = planNetwork(options);
   const bwrap = findBwrap(options.bwrap);
   const mounts = planMounts({
     root: options.root,
     guestPath: options.guestPath ?? "/workspace",
-    mounts: options.mounts ?? [],
+    mounts: [...(network.share ? resolverMount() : []), ...(options.mounts ?? [])],
     systemMounts: options.systemMounts,
     hidden: options.hidden ?? [],
   });
@@ -40,11 +46,13 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
   const seccomp = filterOrNone();
   const { prelude, tmpfs, cgroup, inForce } = planLimits(options.limits, cgroups);
   return {
+    network,
     plan: {
       bwrap,
       identity,
       stage,
-      layout: { ...mounts, tmpfs, path },
+      layout: { ...mounts, tmpfs, path, shareNetwork: network.share },
+      hosts: hostsFile(network, mounts.mounts),
       seccomp,
       prelude,
       node: NODE_PATH,
@@ -55,12 +63,27 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
       seccomp: seccomp !== undefined,
       uid: identity?.uid ?? process.getuid!(),
       gid: identity?.gid ?? process.getgid!(),
-      network: "none",
+      network: network.report,
+      warnings: network.warnings,
       cwd: mounts.guestPath,
       limits: inForce,
     },
     release: () => cgroup.release(),
   };
+}
+
+/** With the host's network come the host's name servers, whose file may be a link to somewhere else. */
+function resolverMount(): Mount[] {
+  const path = realOrUndefined("/etc/resolv.conf");
+  return path === undefined || path.startsWith("/etc/") ? [] : [{ kind: "ro", src: path, dst: path }];
+}
+
+function realOrUndefined(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 function bindSources({ mounts, root }: MountPlan): { path: string; writable: boolean }[] {

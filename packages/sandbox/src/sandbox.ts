@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { AbortOptions } from "./abort_options.ts";
 import { ConfineError, launch } from "./_launch.ts";
 import { Namespace, endError } from "./_namespace.ts";
+import { openNetwork } from "./_network.ts";
 import { preparePlan } from "./_prepare_plan.ts";
 import type { SandboxEnd } from "./sandbox_end.ts";
 import { SandboxError } from "./sandbox_error.ts";
@@ -45,6 +46,7 @@ export class Sandbox {
   #starting: Promise<Namespace> | undefined;
   #namespace: Namespace | undefined;
   #report: SandboxReport | undefined;
+  #networkEnv: Readonly<Record<string, string>> = {};
   #stopped: Promise<void> | undefined;
   #resolveFirst!: (end: SandboxEnd) => void;
   readonly #first: Promise<SandboxEnd> = new Promise((resolve) => (this.#resolveFirst = resolve));
@@ -76,9 +78,14 @@ export class Sandbox {
   async spawn(command: SandboxCommand, { signal }: AbortOptions = {}): Promise<SandboxProcess> {
     checkCommand(command);
     const { argv, cwd = this.#guestPath, pty } = command;
-    const env = { ...this.#env, ...(pty?.term !== undefined && { TERM: pty.term }), ...command.env };
-    const { wallTime, output } = this.#options.limits ?? {};
     const namespace = await this.#running(signal);
+    const env = {
+      ...this.#networkEnv,
+      ...this.#env,
+      ...(pty?.term !== undefined && { TERM: pty.term }),
+      ...command.env,
+    };
+    const { wallTime, output } = this.#options.limits ?? {};
     const spawning = namespace.spawn({ argv, env, cwd, pty, limits: { wallTime, output } });
     const process = await abortable(spawning, signal, (process) => {
       process.kill();
@@ -168,16 +175,20 @@ export class Sandbox {
   }
 
   async #tryLaunch(cgroups: boolean): Promise<Namespace> {
-    const { plan, report, release } = preparePlan(this.#options, DEFAULT_PATH, cgroups);
-    try {
-      const agent = readFileSync(new URL("./_agent.cjs", import.meta.url));
-      const namespace = new Namespace(await launch({ ...plan, agent }, undefined), release);
-      this.#report = report;
-      return namespace;
-    } catch (error) {
+    const { plan, network, report, release } = preparePlan(this.#options, DEFAULT_PATH, cgroups);
+    const agent = readFileSync(new URL("./_agent.cjs", import.meta.url));
+    const launched = await launch({ ...plan, agent }, undefined).catch(async (error: unknown) => {
       await release();
       throw error;
-    }
+    });
+    const namespace = new Namespace(launched, release);
+    await openNetwork(namespace, network).catch(async (error: unknown) => {
+      await namespace.stop();
+      throw error;
+    });
+    this.#networkEnv = network.env;
+    this.#report = report;
+    return namespace;
   }
 
   async #stop(): Promise<void> {

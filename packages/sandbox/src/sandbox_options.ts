@@ -1,4 +1,5 @@
 import type { Mount } from "./mount.ts";
+import type { Peer } from "./peer.ts";
 
 /** What a sandbox shows and allows. */
 export interface SandboxOptions {
@@ -32,6 +33,25 @@ export interface SandboxOptions {
   readonly identity?: { readonly uid: number; readonly gid: number } | undefined;
   /** Host paths that must not be visible inside. Under a read-only mount they are masked, elsewhere `start()` refuses. */
   readonly hidden?: readonly string[] | undefined;
+  /**
+   * What it reaches besides its own loopback and `peers`.
+   *
+   * | value | meaning |
+   * | --- | --- |
+   * | `none` | nothing |
+   * | `outbound` | public hosts, over HTTP and HTTPS through a proxy |
+   * | `shared` | the host's network, with every service of this machine: a warning in the report says so |
+   *
+   * @default {"none"}
+   */
+  readonly network?: "none" | "outbound" | "shared" | undefined;
+  /**
+   * The only hosts that the proxy lets through; an empty list lets nothing through. See {@linkcode HostList}. Commands get
+   * `http_proxy` and its like in their environment.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Services outside that it may reach, each by its name and port. */
+  readonly peers?: readonly Peer[] | undefined;
   /**
    * The path of bubblewrap.
    *

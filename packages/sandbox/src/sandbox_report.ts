@@ -10,9 +10,11 @@ export interface SandboxReport {
   readonly uid: number;
   readonly gid: number;
   /** What it can reach. */
-  readonly network: "none";
+  readonly network: SandboxNetwork;
   /** The folder inside that commands start in. */
   readonly cwd: string;
+  /** What an operator should know, such as a shared network. */
+  readonly warnings: readonly string[];
   /** Each limit and what enforces it. */
   readonly limits: LimitsInForce;
 }
@@ -31,3 +33,13 @@ export type LimitsInForce = {
     readonly by: "cgroup" | "rlimit" | "mount" | "server";
   };
 };
+
+/** What a sandbox reaches besides its own loopback. */
+export interface SandboxNetwork {
+  /** `none`, `proxy` (HTTP and HTTPS to allowed hosts), or `shared` (the host's network). */
+  readonly mode: "none" | "proxy" | "shared";
+  /** The allow-list of the proxy. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Names of the services it may reach. */
+  readonly peers?: readonly string[] | undefined;
+}
