@@ -1,6 +1,7 @@
 import net from "node:net";
 import type { AbortOptions, ByteStream } from "@envport/wire";
-import { SOCKET_OPTIONS, parseCapabilityUrl } from "@envport/wire";
+import { EnvportError, SOCKET_OPTIONS, parseCapabilityUrl } from "@envport/wire";
+import { hostAndPort } from "./_host_and_port.ts";
 
 /** Where a control port is, and how to reach it: the seam for transports. */
 export interface Endpoint {
@@ -9,7 +10,7 @@ export interface Endpoint {
   /**
    * Opens one connection; nothing has been read from it, and it has an `error` listener.
    *
-   * @throws What the operating system says.
+   * @throws What the operating system says; the signal's reason.
    */
   dial(options?: AbortOptions): Promise<ByteStream>;
 }
@@ -24,13 +25,18 @@ const DEFAULT_PORT = 8765;
  * @throws {TypeError} If the url cannot be read, or its scheme is not supported.
  */
 export function parseEndpoint(url: string): Endpoint {
-  const { scheme, host, port = DEFAULT_PORT } = parseCapabilityUrl(url.includes("://") ? url : `tcp://${url}`);
+  const {
+    scheme,
+    host,
+    port = DEFAULT_PORT,
+  } = parseCapabilityUrl(url.includes("://") ? url : `tcp://${url}`);
   if (scheme !== "tcp") {
-    throw new TypeError(`Cannot connect as the scheme of the url must be tcp: current value is ${JSON.stringify(url)}`);
+    throw new TypeError(
+      `Cannot connect as the scheme of the url must be tcp: current value is ${JSON.stringify(scheme)}`,
+    );
   }
-  const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
-    url: `tcp://${shownHost}:${String(port)}`,
+    url: `tcp://${hostAndPort({ host, port })}`,
     dial: (options) => dialTcp(host, port, options),
   };
 }
@@ -38,15 +44,28 @@ export function parseEndpoint(url: string): Endpoint {
 async function dialTcp(host: string, port: number, { signal }: AbortOptions = {}): Promise<ByteStream> {
   signal?.throwIfAborted();
   const socket = net.connect({ host, port, ...SOCKET_OPTIONS });
-  socket.pause();
-  const giveUp = (): void => void socket.destroy(signal?.reason as Error);
+  // Nothing may read before its owner does. An error of a connected socket is followed by `close`, which the owner sees.
+  socket.pause().on("error", () => {});
+  const giveUp = (): void => void socket.destroy();
   signal?.addEventListener("abort", giveUp, { once: true });
   try {
     await new Promise<void>((resolve, reject) => {
-      // This listener stays: an error of a connected socket is followed by `close`, which its reader looks at.
-      socket.on("error", reject).once("connect", resolve);
+      socket
+        .once("connect", resolve)
+        .once("error", reject)
+        .once("close", () => {
+          reject(
+            new EnvportError(
+              "connection-lost",
+              "Cannot go on as the connection was closed while it was being made",
+            ),
+          );
+        });
     });
     return socket;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   } finally {
     signal?.removeEventListener("abort", giveUp);
   }

@@ -1,18 +1,16 @@
 import { EventEmitter } from "node:events";
-import type { AbortOptions, Capability, CapabilityClient, JsonObject, Logger, Protocol } from "@envport/wire";
-import {
-  EnvportError,
-  parseCapabilityUrl,
-  protocolFamily,
-  routeUrl,
-} from "@envport/wire";
-import { findBinding } from "./_bindings.ts";
-import type { ControlConnection, Manifest } from "./_control_connection.ts";
-import type { Endpoint } from "./_dial.ts";
-import { Forwarder } from "./_forwarder.ts";
-import { connectPatiently } from "./_retry.ts";
-import type { EvaluationResult, GradeOptions, TaskInfo } from "./task.ts";
-import { Task } from "./task.ts";
+import type { AbortOptions, Capability, CapabilityClient, JsonObject, Protocol } from "@envport/wire";
+import { EnvportError, parseCapabilityUrl, protocolFamily } from "@envport/wire";
+import { findBinding, findBindingOfFamily } from "./_bindings.ts";
+import type { ClientInit } from "./_client_init.ts";
+import type { ControlConnection } from "./_control_connection.ts";
+import { hostAndPort } from "./_host_and_port.ts";
+import { OpenedClients } from "./_opened_clients.ts";
+import { Routes } from "./_routes.ts";
+import { SessionTasks } from "./_session_tasks.ts";
+import { SharedAttempt } from "./_shared_attempt.ts";
+import type { Manifest } from "./manifest.ts";
+import type { EvaluationResult, GradeOptions, Task, TaskInfo } from "./task.ts";
 
 /** What a client tells without being asked. */
 export interface ClientEvents {
@@ -22,69 +20,84 @@ export interface ClientEvents {
   "heartbeat:failed": [event: { error: EnvportError }];
 }
 
-/** What a client is made of; `connect` makes one. */
-export interface ClientInit {
-  endpoint: Endpoint;
-  /** Opens another control connection, for {@linkcode Client.resume}. */
-  reconnect(this: void, sessionId: string, options: AbortOptions): Promise<ControlConnection>;
-  /** In milliseconds; 0 = none. */
-  heartbeatInterval: number;
-  route: "tunnel" | "direct";
-  logger: Logger;
-  /** Whether the session holds a task that an earlier connection started. */
-  resumed: boolean;
-}
-
 /**
- * A connection to a served environment: one session, its task, and the capabilities that it can open.
+ * A connection to a served environment: one session, its task, and the capabilities that it can open. `connect` makes
+ * one.
+ *
+ * ```text
+ * connected ── the connection is lost ──▶ lost ── resume() ──▶ connected
+ *     └───────────────────────────────────┴── close(), bye(), abort() ──▶ closed
+ * ```
  *
  * Closing it leaves the task parked in the environment (CLI-6); {@linkcode Client.bye} gives it up.
+ *
+ * @example Another client grades what the first one started
+ * ```ts
+ * import { connect } from "@envport/client";
+ * import { Environment, serve } from "@envport/server";
+ * import assert from "node:assert/strict";
+ *
+ * const env = new Environment({ name: "quiz" });
+ * env.template("capital").run(async function* () {
+ *   yield (yield "What is the capital of Norway?") === "Oslo" ? 1 : 0;
+ * });
+ * await using server = await serve(env);
+ *
+ * const first = await connect(server.url);
+ * await first.start("capital");
+ * await first.close();
+ *
+ * await using second = await connect(server.url, { sessionId: first.sessionId });
+ * assert.equal((await second.grade("Oslo")).score, 1);
+ * ```
  */
 export class Client extends EventEmitter<ClientEvents> {
   readonly #init: ClientInit;
-  readonly #forwarders = new Map<string, Forwarder>();
-  readonly #opened = new Map<string, Promise<CapabilityClient>>();
-  /** Why the latest tunnel of a binding was refused. */
-  readonly #refusals = new Map<string, Error>();
+  readonly #routes: Routes;
+  readonly #opened = new OpenedClients();
+  readonly #tasks: SessionTasks;
   #connection: ControlConnection;
-  #holdsTask: boolean;
+  #resuming: SharedAttempt<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @internal */
-  constructor(init: ClientInit, connection: ControlConnection) {
+  private constructor(init: ClientInit, connection: ControlConnection) {
     super();
     this.#init = init;
     this.#connection = connection;
-    this.#holdsTask = init.resumed;
-  }
-
-  /** @internal Brings the forwarders up and begins to listen for the end. */
-  async attach(): Promise<void> {
-    if (this.#init.heartbeatInterval > 0) {
-      this.#connection.startHeartbeat(this.#init.heartbeatInterval, (error) => {
-        this.#init.logger.log("warn", error.message, { url: this.url });
-        this.emit("heartbeat:failed", { error });
-      });
-    }
-    const { bindings } = this.manifest;
-    for (const [name, forwarder] of this.#forwarders) {
-      if (bindings.some((binding) => binding.name === name)) continue;
-      this.#forwarders.delete(name);
-      await forwarder.close();
-    }
-    await Promise.all(bindings.map((binding) => this.#forward(binding)));
-  }
-
-  async #forward({ name, url }: Capability): Promise<void> {
-    const direct = this.#init.route === "direct" && !isLoopback(parseCapabilityUrl(url).host);
-    if (direct || this.#forwarders.has(name)) return;
-    const forwarder = new Forwarder(this.#init.endpoint, name, (error) => {
-      this.#refusals.set(name, error);
-      this.#init.logger.log("warn", `a tunnel to '${name}' was refused: ${error.message}`);
-      this.emit("tunnel:refused", { binding: name, error });
+    this.#tasks = new SessionTasks(() => this.#live(), init.resumed);
+    this.#routes = new Routes({
+      endpoint: init.endpoint,
+      direct: init.route === "direct",
+      onRefused: (binding, error) => {
+        init.logger.log("warn", `a tunnel to '${binding}' was refused`, { reason: error.message });
+        this.emit("tunnel:refused", { binding, error });
+      },
     });
-    this.#forwarders.set(name, forwarder);
-    await forwarder.listen();
+  }
+
+  /** @internal */
+  static async attach(init: ClientInit, connection: ControlConnection): Promise<Client> {
+    const client = new Client(init, connection);
+    try {
+      await client.#attach(connection);
+      return client;
+    } catch (error) {
+      client.abort();
+      throw error;
+    }
+  }
+
+  /** Begins to speak over a connection: the forwarders come up first. */
+  async #attach(connection: ControlConnection, signal?: AbortSignal): Promise<void> {
+    await this.#routes.update(connection.manifest.bindings);
+    signal?.throwIfAborted();
+    this.#connection = connection;
+    const { heartbeatInterval, logger } = this.#init;
+    if (heartbeatInterval === 0) return;
+    connection.startHeartbeat(heartbeatInterval, (error) => {
+      logger.log("warn", error.message, { url: this.url });
+      this.emit("heartbeat:failed", { error });
+    });
   }
 
   /** The control port: `tcp://127.0.0.1:8765`. */
@@ -92,7 +105,7 @@ export class Client extends EventEmitter<ClientEvents> {
     return this.#init.endpoint.url;
   }
 
-  /** What the environment said in its reply to `hello`. */
+  /** What the environment said in its latest reply to `hello`. */
   get manifest(): Manifest {
     return this.#connection.manifest;
   }
@@ -112,7 +125,10 @@ export class Client extends EventEmitter<ClientEvents> {
     return this.manifest.bindings;
   }
 
-  /** Resolves to the reason when the control connection has ended. */
+  /**
+   * Resolves to the reason when the control connection has ended: `closed` if this side ended it, `connection-lost` or
+   * `protocol-violation` if not. It is about the connection of now: read it again after a {@linkcode Client.resume}.
+   */
   get closed(): Promise<EnvportError> {
     return this.#connection.closed;
   }
@@ -121,30 +137,25 @@ export class Client extends EventEmitter<ClientEvents> {
    * Lists the environment's tasks.
    *
    * @param options A signal that gives up.
+   * @throws {EnvportError} If the reply has another shape than the contract says (`protocol-violation`).
    */
-  async tasks(options: AbortOptions = {}): Promise<TaskInfo[]> {
-    const { tasks } = await this.#call("tasks.list", {}, options);
-    if (!Array.isArray(tasks)) throw violation("tasks.list", "'tasks' must be an array");
-    return tasks as TaskInfo[];
+  tasks(options: AbortOptions = {}): Promise<TaskInfo[]> {
+    return this.#tasks.list(options);
   }
 
   /**
-   * Starts a task; an earlier one of this session is given up.
+   * Starts a task; an earlier one of this session is given up, also if this start fails.
    *
    * @param id One of the environment's tasks.
    * @param args Its arguments.
    * @param options A signal that cancels the start.
    * @throws {ProtocolError} If there is no such task, the arguments do not validate, or the task throws.
+   * @throws {EnvportError} If the arguments are over the frame limit (`frame-too-large`), or the connection was lost
+   *   (`connection-lost`): `resume()` and start again.
+   * @throws {TypeError} If the arguments hold what JSON cannot say.
    */
-  async start(id: string, args: JsonObject = {}, options: AbortOptions = {}): Promise<Task> {
-    this.#holdsTask = true;
-    const frame = await this.#call("tasks.start", { id, args }, options, true);
-    return new Task(
-      id,
-      frame,
-      (answer, gradeOptions) => this.grade(answer, gradeOptions),
-      (cancelOptions) => this.cancel(cancelOptions),
-    );
+  start(id: string, args: JsonObject = {}, options: AbortOptions = {}): Promise<Task> {
+    return this.#tasks.start(id, args, options);
   }
 
   /**
@@ -153,76 +164,44 @@ export class Client extends EventEmitter<ClientEvents> {
    * @param answer A string, or any JSON value that the task expects; undefined for none.
    * @param options A signal that cancels the grade. `adopt` allows a session without a task of its own to grade the only
    *   parked one, which may be anybody's (SESS-5).
-   * @throws {EnvportError} If the session holds no task and `adopt` is not set (`no-task`).
+   * @throws {EnvportError} If the session holds no task and `adopt` is not set (`no-task`), or as {@linkcode Task.grade}.
    * @throws {ProtocolError} If the task throws, or the environment has none to grade.
    */
-  async grade(answer?: unknown, options: GradeOptions & { adopt?: boolean } = {}): Promise<EvaluationResult> {
-    if (!this.#holdsTask && !options.adopt) {
-      throw new EnvportError(
-        "no-task",
-        "Cannot grade as this session has started no task: start one, connect with its sessionId, or pass adopt: true",
-      );
-    }
-    const params = { ...options.params, ...(answer === undefined ? {} : { answer }) };
-    const evaluation = await this.#call("tasks.grade", params, options, true);
-    if (typeof evaluation["score"] === "number") return evaluation as EvaluationResult;
-    throw violation("tasks.grade", "'score' must be a number");
+  grade(answer?: unknown, options: GradeOptions & { adopt?: boolean } = {}): Promise<EvaluationResult> {
+    return this.#tasks.grade(answer, options);
   }
 
   /**
-   * Cancels the session's task, also one that is being started or graded; its clean-up has run when this resolves.
+   * Cancels the session's task, also one that is being started or graded, and the starts and grades that wait; its
+   * clean-up has run when this resolves. Their errors come first (CLI-5).
    *
    * @param options A signal that gives up waiting.
    */
-  async cancel(options: AbortOptions = {}): Promise<void> {
-    await this.#connection.cancel(options);
+  cancel(options: AbortOptions = {}): Promise<void> {
+    return this.#tasks.cancel(options);
   }
 
   /**
    * Asks whether the environment is there; answered at once, also while a call is pending.
    *
    * @param options A signal that gives up waiting.
+   * @throws {EnvportError} If the connection was lost (`connection-lost`).
    */
   async ping(options: AbortOptions = {}): Promise<void> {
-    await this.#connection.ping(options);
-  }
-
-  /** Makes a call; aborting one that runs task code also tells the environment. */
-  async #call(method: string, params: JsonObject, { signal }: AbortOptions, cancels = false): Promise<JsonObject> {
-    signal?.throwIfAborted();
-    const connection = this.#connection;
-    const reply = connection.call(method, params);
-    if (!signal) return await reply;
-    reply.catch(() => {
-      // Looked at below, or of no interest after an abort.
-    });
-    let giveUp!: () => void;
-    const aborted = new Promise<never>((_, reject) => {
-      giveUp = () => {
-        if (cancels) void connection.cancel({}).catch(() => {});
-        reject(signal.reason as Error);
-      };
-    });
-    signal.addEventListener("abort", giveUp, { once: true });
-    try {
-      return await Promise.race([reply, aborted]);
-    } finally {
-      signal.removeEventListener("abort", giveUp);
-    }
+    await this.#live().ping(options);
   }
 
   /**
    * Finds a binding and gives it an address that can be dialled from here: a local forwarder, through which its bytes
    * follow the control port (CLI-2).
    *
-   * @param ref The binding's name, its protocol (`"ssh/2"`) or the protocol's family (`"ssh"`).
+   * @param ref The binding's name, else its protocol (`"ssh/2"`) or the protocol's family (`"ssh"`).
    * @throws {EnvportError} If none matches (`unknown-binding`) or several do (`ambiguous-binding`); they are listed.
+   * @throws {TypeError} If the environment published a url that cannot be read.
    */
   binding(ref: string): Capability {
-    const capability = findBinding(this.bindings, ref);
-    const forwarder = this.#forwarders.get(capability.name);
-    if (!forwarder) return capability;
-    return { ...capability, url: routeUrl(capability.url, { host: "127.0.0.1", port: forwarder.port }) };
+    this.#live();
+    return this.#routes.route(findBinding(this.bindings, ref));
   }
 
   /**
@@ -231,80 +210,95 @@ export class Client extends EventEmitter<ClientEvents> {
    * @param protocol What to speak: `ssh` of `@envport/ssh`, and so on.
    * @param name The binding's name, where the environment has several of the protocol.
    * @param options A signal that gives up.
-   * @throws {EnvportError} If no binding matches (`unknown-binding`, `ambiguous-binding`).
+   * @throws {EnvportError} If no binding matches (`unknown-binding`, `ambiguous-binding`), or the environment refuses the
+   *   tunnel (`connection-lost`, with the reason).
    * @throws {TypeError} If the named binding speaks another protocol.
    * @throws What the protocol's client throws, after three tries if the connection failed.
    */
   async open<C extends CapabilityClient>(
     protocol: Protocol<C>,
-    name: string = protocol.family,
+    name?: string,
     options: AbortOptions = {},
   ): Promise<C> {
-    const capability = this.binding(name);
-    if (protocolFamily(capability.protocol) !== protocol.family) {
+    this.#live();
+    const { family, id } = protocol;
+    const published =
+      name === undefined ? findBindingOfFamily(this.bindings, family) : findBinding(this.bindings, name);
+    if (protocolFamily(published.protocol) !== family) {
       throw new TypeError(
-        `Cannot open '${capability.name}' as ${protocol.id}: its protocol is ${capability.protocol}`,
+        `Cannot open '${published.name}' as ${id}: its protocol is ${JSON.stringify(published.protocol)}`,
       );
     }
-    let opening = this.#opened.get(capability.name) as Promise<C> | undefined;
-    if (!opening) {
-      opening = this.#connectCapability(protocol, capability, options);
-      this.#opened.set(capability.name, opening);
-      opening.catch(() => this.#opened.delete(capability.name));
-    }
-    return await opening;
-  }
-
-  async #connectCapability<C extends CapabilityClient>(
-    protocol: Protocol<C>,
-    capability: Capability,
-    { signal }: AbortOptions,
-  ): Promise<C> {
-    const { name } = capability;
-    const published = parseCapabilityUrl(findBinding(this.bindings, name).url);
-    const authority = published.port === undefined ? published.host : `${published.host}:${String(published.port)}`;
-    this.#refusals.delete(name);
-    try {
-      return await connectPatiently(() => protocol.connect(capability, { signal, authority }), signal);
-    } catch (error) {
-      const refusal = this.#refusals.get(name);
-      if (!refusal) throw error;
-      throw new EnvportError("connection-lost", `Cannot open '${name}' as the environment refused: ${refusal.message}`, {
-        cause: refusal,
+    const connect = (signal: AbortSignal): Promise<C> =>
+      this.#routes.explain(published.name, () => {
+        const authority = this.#routes.has(published)
+          ? hostAndPort(parseCapabilityUrl(published.url))
+          : undefined;
+        return protocol.connect(this.#routes.route(published), { signal, authority });
       });
-    }
+    return await this.#opened.open(protocol, published.name, connect, options);
   }
 
   /**
    * Connects again to the same session after the control connection was lost (CLI-9): its task and a result that was
-   * lost on the way are still there. Forwarders keep their local ports.
+   * lost on the way are still there. Forwarders keep their local ports. It waits until the environment answers, as
+   * `connect` does; calls that are pending fail. Who resumes while another resume is under way waits for that one.
    *
    * @param options A signal that gives up.
    * @throws {ProtocolError} If the environment no longer knows the session.
+   * @throws {EnvportError} If nothing answers in time (`not-ready`), or the client is closed (`closed`).
    */
   async resume(options: AbortOptions = {}): Promise<void> {
-    if (this.#closing) throw new EnvportError("closed", "Cannot resume as the client was closed");
-    this.#connection.abort(new EnvportError("connection-lost", "Cannot go on as the session was resumed elsewhere"));
-    this.#connection = await this.#init.reconnect(this.sessionId, options);
-    this.#holdsTask = true;
-    await this.attach();
+    this.#live();
+    options.signal?.throwIfAborted();
+    if (!this.#resuming || this.#resuming.abandoned) {
+      const attempt = new SharedAttempt((signal) => this.#resume(signal));
+      const done = (): void => {
+        if (this.#resuming === attempt) this.#resuming = undefined;
+      };
+      this.#resuming = attempt;
+      attempt.result.then(done, done);
+    }
+    await this.#resuming.wait(options.signal);
   }
 
-  /** Gives the session and its task up, then closes. */
-  async bye(): Promise<void> {
-    await this.#connection.call("bye", {});
-    await this.close();
+  async #resume(signal: AbortSignal): Promise<void> {
+    this.#connection.abort(
+      new EnvportError("connection-lost", "Cannot go on as the session is being resumed"),
+    );
+    const connection = await this.#init.reconnect(this.sessionId, signal);
+    try {
+      await this.#attach(connection, signal);
+    } catch (error) {
+      connection.abort(new EnvportError("closed", "Cannot go on as the resume was given up"));
+      throw error;
+    }
+  }
+
+  /**
+   * Gives the session and its task up, then closes, whether or not the environment could be told.
+   *
+   * @param options A signal that gives up waiting.
+   * @throws {EnvportError} If the environment could not be told (`connection-lost`): the task may be parked.
+   */
+  async bye(options: AbortOptions = {}): Promise<void> {
+    try {
+      await this.#live().inTurn((call) => call("bye", {}), options);
+    } finally {
+      await this.close();
+    }
   }
 
   /** Closes what was opened, the forwarders and the connection; the task stays parked (CLI-6). Idempotent. */
   close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+    const reason = new EnvportError("closed", "Cannot go on as the client was closed");
+    return (this.#closing ??= this.#close(reason));
   }
 
-  async #close(): Promise<void> {
-    const opened = await Promise.allSettled([...this.#opened.values()]);
-    await Promise.allSettled(opened.map(async (result) => result.status === "fulfilled" && result.value.close()));
-    await Promise.all([...this.#forwarders.values()].map((forwarder) => forwarder.close()));
+  async #close(reason: EnvportError): Promise<void> {
+    this.#resuming?.abandon(reason);
+    await this.#opened.close(reason);
+    await this.#routes.close();
     await this.#connection.close();
   }
 
@@ -315,18 +309,18 @@ export class Client extends EventEmitter<ClientEvents> {
    */
   abort(reason: EnvportError = new EnvportError("closed", "Cannot go on as the client was aborted")): void {
     this.#connection.abort(reason);
-    void this.close();
+    void this.#routes.close();
+    this.#closing ??= this.#close(reason);
   }
 
+  /** The same as {@linkcode Client.close}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
 
-function violation(method: string, rule: string): EnvportError {
-  return new EnvportError("protocol-violation", `Cannot use the result of ${method} as ${rule}`);
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+  /** The connection of now, of a client that has not been closed. */
+  #live(): ControlConnection {
+    if (this.#closing) throw new EnvportError("closed", "Cannot go on as the client was closed");
+    return this.#connection;
+  }
 }

@@ -1,15 +1,14 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { AbortOptions, JsonObject, Logger } from "@envport/wire";
-import { EnvportError, ProtocolError, consoleLogger } from "@envport/wire";
+import { consoleLogger, own } from "@envport/wire";
 import { ControlConnection } from "./_control_connection.ts";
 import { parseEndpoint } from "./_dial.ts";
-import { isTransient } from "./_retry.ts";
+import { untilFree, untilReady } from "./_ready.ts";
 import { Client } from "./client.ts";
 
 /** Options of {@linkcode connect}; times are in milliseconds. */
 export interface ConnectOptions extends AbortOptions {
   /**
-   * How long to wait for an environment that does not answer yet (CLI-1).
+   * How long to wait for an environment that does not answer yet (CLI-1); it is tried at least once.
    *
    * @default {240000}
    */
@@ -34,18 +33,11 @@ export interface ConnectOptions extends AbortOptions {
    * @default {16777216}
    */
   maxFrameBytes?: number;
-  /** Receives what tasks report while they run (TASK-10). */
+  /** Receives what tasks report while they run (TASK-10); `fraction` is 0 to 1 where the task gives one. */
   onProgress?: (message: string, fraction: number | undefined) => void;
   /** @default {consoleLogger()} */
   logger?: Logger;
 }
-
-const FIRST_DELAY_MS = 50;
-const LONGEST_DELAY_MS = 1_000;
-/** How long one try may hang: something accepts connections where no environment answers yet. */
-const TRY_TIMEOUT_MS = 10_000;
-/** How long a resumed session may still have its old connection. */
-const LIVE_SESSION_MS = 10_000;
 
 /**
  * Connects to a served environment, waiting until it answers: refused, closed and reset connections all mean "not ready
@@ -57,6 +49,7 @@ const LIVE_SESSION_MS = 10_000;
  * @throws {EnvportError} If nothing answers in time (`not-ready`), or what answers is no environment
  *   (`protocol-violation`).
  * @throws {TypeError} If the url cannot be read.
+ * @throws {RangeError} If a time is negative or no number.
  *
  * @example
  * ```ts
@@ -80,84 +73,50 @@ const LIVE_SESSION_MS = 10_000;
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
   const endpoint = parseEndpoint(url);
-  const { readyTimeout = 240_000, sessionId, onProgress } = options;
+  const { signal, sessionId, onProgress } = options;
+  const readyTimeout = checkTime("readyTimeout", options.readyTimeout ?? 240_000);
+  const heartbeatInterval = checkTime("heartbeatInterval", options.heartbeatInterval ?? 120_000);
   const base: JsonObject = { replay: true, ...(onProgress ? { progress: true } : {}) };
-  const open = (hello: JsonObject, { signal }: AbortOptions): Promise<ControlConnection> =>
-    untilReady(endpoint.url, readyTimeout, signal, (trySignal) =>
-      ControlConnection.open(endpoint, {
-        hello: { ...base, ...hello },
-        signal: trySignal,
-        maxFrameBytes: options.maxFrameBytes,
-        onNotification: (method, params) => {
-          if (method === "tasks.progress") reportProgress(params, onProgress);
-        },
-      }),
-    );
+  const openOnce = (hello: JsonObject, trySignal: AbortSignal): Promise<ControlConnection> =>
+    ControlConnection.open(endpoint, {
+      hello: { ...base, ...hello },
+      signal: trySignal,
+      maxFrameBytes: options.maxFrameBytes,
+      onNotification: (method, params) => {
+        if (method === "tasks.progress") reportProgress(params, onProgress);
+      },
+    });
+  const open = (hello: JsonObject, openSignal: AbortSignal | undefined): Promise<ControlConnection> =>
+    untilReady((trySignal) => openOnce(hello, trySignal), {
+      url: endpoint.url,
+      readyTimeout,
+      signal: openSignal,
+    });
   const resumed = sessionId !== undefined;
-  const connection = await open(resumed ? { session_id: sessionId } : {}, options);
-  const client = new Client(
+  const connection = await open(resumed ? { session_id: sessionId } : {}, signal);
+  return await Client.attach(
     {
       endpoint,
-      reconnect: (id, resumeOptions) =>
-        untilFree(() => open({ session_id: id, takeover: true }, resumeOptions), resumeOptions.signal),
-      heartbeatInterval: options.heartbeatInterval ?? 120_000,
+      reconnect: (id, resumeSignal) =>
+        untilFree(() => open({ session_id: id, takeover: true }, resumeSignal), resumeSignal),
+      heartbeatInterval,
       route: options.route ?? "tunnel",
       logger: options.logger ?? consoleLogger(),
       resumed,
     },
     connection,
   );
-  await client.attach();
-  return client;
 }
 
-function reportProgress({ message, fraction }: JsonObject, onProgress: ConnectOptions["onProgress"]): void {
-  onProgress?.(String(message), typeof fraction === "number" ? fraction : undefined);
-}
-
-/** Tries until the environment answers, with growing pauses. */
-async function untilReady<T>(
-  url: string,
-  readyTimeout: number,
-  signal: AbortSignal | undefined,
-  attempt: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = performance.now() + readyTimeout;
-  for (let delay = FIRST_DELAY_MS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MS)) {
-    const left = deadline - performance.now();
-    const timeout = AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(TRY_TIMEOUT_MS, left))));
-    try {
-      return await attempt(AbortSignal.any(signal ? [signal, timeout] : [timeout]));
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (!timeout.aborted && !isTransient(error)) throw error;
-      if (performance.now() + delay >= deadline) throw notReady(url, readyTimeout, error);
-      await sleep(delay, undefined, signal ? { signal } : {});
-    }
-  }
-}
-
-/** A server that knows no takeover frees a session only once it has missed the old connection. */
-async function untilFree<T>(attempt: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  const deadline = performance.now() + LIVE_SESSION_MS;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const live = error instanceof ProtocolError && error.message.includes("has a live connection");
-      if (!live || performance.now() > deadline) throw error;
-      await sleep(LONGEST_DELAY_MS / 4, undefined, signal ? { signal } : {});
-    }
-  }
-}
-
-function notReady(url: string, readyTimeout: number, cause: unknown): EnvportError {
-  const { code, message } = cause as { code?: unknown; message: string };
-  const last = typeof code === "string" ? code : message;
-  const seconds = String(readyTimeout / 1000);
-  return new EnvportError(
-    "not-ready",
-    `Cannot connect to ${url} as no environment answered within ${seconds} s (last: ${last}): is it served there?`,
-    { cause },
+function checkTime(name: string, value: number): number {
+  if (value >= 0) return value;
+  throw new RangeError(
+    `Cannot connect as '${name}' must be a number of milliseconds, 0 or more: current value is ${String(value)}`,
   );
+}
+
+function reportProgress(params: JsonObject, onProgress: ConnectOptions["onProgress"]): void {
+  const [message, fraction] = [own(params, "message"), own(params, "fraction")];
+  if (typeof message !== "string") return;
+  onProgress?.(message, typeof fraction === "number" ? fraction : undefined);
 }

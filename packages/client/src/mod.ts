@@ -7,6 +7,6 @@ export { Client } from "./client.ts";
 export type { ClientEvents } from "./client.ts";
 export { connect } from "./connect.ts";
 export type { ConnectOptions } from "./connect.ts";
-export type { Manifest } from "./_control_connection.ts";
+export type { Manifest } from "./manifest.ts";
 export { Task } from "./task.ts";
 export type { EvaluationResult, GradeOptions, TaskInfo } from "./task.ts";
