@@ -1,5 +1,14 @@
 import type { ByteStream, RequestMessage, Splice } from "@envport/wire";
-import { ErrorCode, FramedStream, ProtocolError, isBlank, linger, parseFrame, readRequest, refuse } from "@envport/wire";
+import {
+  ErrorCode,
+  FramedStream,
+  ProtocolError,
+  isBlank,
+  linger,
+  parseFrame,
+  readRequest,
+  refuse,
+} from "@envport/wire";
 import { ControlSession } from "./_control_session.ts";
 import type { Sessions } from "./_sessions.ts";
 import { serveTunnel } from "./_tunnel.ts";
@@ -44,7 +53,9 @@ export class Connection {
    */
   constructor(stream: ByteStream, context: ConnectionContext) {
     this.#context = context;
-    this.#framed = new FramedStream(stream, { maxFrameBytes: PREFACE_BYTES });
+    this.#framed = new FramedStream(stream, {
+      maxFrameBytes: Math.min(PREFACE_BYTES, context.maxFrameBytes),
+    });
   }
 
   /** Serves the connection to its end; it never rejects. */
@@ -54,7 +65,8 @@ export class Connection {
       if (first) await this.#serve(first);
     } catch (error) {
       if (error instanceof ProtocolError) await this.#refuseForeign(error);
-      else if (!this.#framed.lost.aborted) this.#context.logger.log("error", "a connection failed", { error });
+      else if (!this.#framed.lost.aborted)
+        this.#context.logger.log("error", "a connection failed", { error });
     } finally {
       await this.#closed();
     }
@@ -70,9 +82,12 @@ export class Connection {
     clearTimeout(timer);
   }
 
-  /** Answers what a control session has read and closes it; a tunnel, or a connection that is nothing yet, is cut. */
-  finish(): void {
-    if (this.#session) this.#session.finish();
+  /**
+   * Closes the connection: a control session reads no more, and this resolves when it has answered what it has read; a
+   * tunnel, or a connection that is nothing yet, is cut.
+   */
+  async finish(): Promise<void> {
+    if (this.#session) await this.#session.finish();
     else this.abort();
   }
 
@@ -85,15 +100,20 @@ export class Connection {
   /** Says that there is no room, and closes. */
   async refuseForCapacity(limit: number): Promise<void> {
     const message = `the server has its ${String(limit)} connections open: try again later`;
-    await refuse(this.#framed, new ProtocolError(ErrorCode.serverError, message, { type: "capacity", limit }));
+    await refuse(
+      this.#framed,
+      new ProtocolError(ErrorCode.serverError, message, { type: "capacity", limit }),
+    );
   }
 
   /** The first line that is not empty, within the time allowed; undefined if none comes. */
   async #preface(): Promise<Buffer | undefined> {
     const { stream } = this.#framed;
     const timer = setTimeout(() => stream.destroy(), this.#context.prefaceTimeout);
+    let tls = false;
     const onFirstBytes = (chunk: Buffer): void => {
-      if (chunk[0] !== TLS_HANDSHAKE) return;
+      tls = chunk[0] === TLS_HANDSHAKE;
+      if (!tls) return;
       this.#context.logger.log("warn", "a client speaks TLS to a port that is not TLS: use a tcp:// url");
       stream.destroy();
     };
@@ -101,6 +121,7 @@ export class Connection {
     try {
       for (;;) {
         const line = await this.#framed.read();
+        if (tls) return undefined;
         if (line === undefined || !isBlank(line)) return line;
       }
     } finally {
@@ -129,14 +150,21 @@ export class Connection {
 
   /** Nothing that follows an invalid first line is ever read (CONN-4). */
   async #refuseForeign(error: ProtocolError): Promise<void> {
-    this.#context.logger.log("warn", "a connection began with an invalid line and was closed", { reason: error.message });
+    this.#context.logger.log("warn", "a connection began with an invalid line and was closed", {
+      reason: error.message,
+    });
     await refuse(this.#framed, error);
   }
 
   async #answerHttp(): Promise<void> {
     this.#context.logger.log("warn", "a client speaks HTTP to the control port");
-    const body = "This is an envport control port. It speaks newline-delimited JSON-RPC over TCP, not HTTP.\n";
-    const headers = ["Content-Type: text/plain", `Content-Length: ${String(body.length)}`, "Connection: close"];
+    const body =
+      "This is an envport control port. It speaks newline-delimited JSON-RPC over TCP, not HTTP.\n";
+    const headers = [
+      "Content-Type: text/plain",
+      `Content-Length: ${String(body.length)}`,
+      "Connection: close",
+    ];
     this.#framed.stream.end(`HTTP/1.1 400 Bad Request\r\n${headers.join("\r\n")}\r\n\r\n${body}`);
     await linger(this.#framed);
   }

@@ -1,16 +1,21 @@
 import type { FramedStream, JsonObject, RequestMessage, RpcContext } from "@envport/wire";
-import { ErrorCode, ProtocolError, RpcServer, isJsonObject, own } from "@envport/wire";
+import { ErrorCode, ProtocolError, RpcServer, encodeFrame, isJsonObject, own } from "@envport/wire";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { publicError } from "./_public_error.ts";
 import type { Session, SessionConnection, Sessions } from "./_sessions.ts";
+import { cancelledError } from "./_task_runner.ts";
 import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
 
-/** A start or grade that waits for its turn. */
-interface Turn {
-  cancelled: boolean;
+/** A request in its turn. */
+interface Call {
+  request: RequestMessage;
+  context: RpcContext;
+  /** Aborted by `tasks.cancel`. */
+  controller: AbortController;
 }
 
-type Method = (params: JsonObject, context: RpcContext) => Promise<JsonObject> | JsonObject;
+type Method = (call: Call) => Promise<JsonObject> | JsonObject;
 
 /** What `hello` says that this server can do beyond the base contract (SESS-9). */
 const CAPABILITIES = { cancel: true, ping: true, progress: true, replay: true, takeover: true } as const;
@@ -28,12 +33,12 @@ export class ControlSession implements SessionConnection {
   readonly #methods: ReadonlyMap<string, Method>;
   #session: Session;
   #wantsProgress = false;
-  #displaced = false;
   /** Resolves when the requests read so far have been executed. */
   #lastTurn: Promise<unknown> = Promise.resolve();
-  readonly #turns = new Set<Turn>();
-  /** The session whose task is being graded: another one's, after an adoption. */
-  #grading: Session | undefined;
+  /** Starts and grades that wait for their turn or are being executed. */
+  readonly #cancellable = new Set<Call>();
+  /** The start or grade that is being executed. */
+  #running: Call | undefined;
 
   /**
    * @param framed The connection; its first line has been read.
@@ -50,17 +55,21 @@ export class ControlSession implements SessionConnection {
     this.#rpc = new RpcServer(framed, {
       handle: (request, context) => this.#handle(request, context),
       describeError: (error, request) => this.#describe(error, request),
-      onUnsent: (request) => {
-        this.#onUnsent(request);
-      },
     });
     this.#methods = new Map<string, Method>([
-      ["hello", (params) => this.#hello(params)],
-      ["tasks.list", () => ({ tasks: [...this.#env.templates.values()].map((template) => template.toEntry()) })],
-      ["tasks.start", (params) => this.#start(params)],
-      ["tasks.grade", (params, context) => this.#grade(params, context)],
+      ["hello", ({ request }) => this.#hello(request.params)],
+      [
+        "tasks.list",
+        () => ({ tasks: [...this.#env.templates.values()].map((template) => template.toEntry()) }),
+      ],
+      ["tasks.start", (call) => this.#start(call)],
+      ["tasks.grade", (call) => this.#grade(call)],
       ["bye", () => this.#bye()],
     ]);
+  }
+
+  get leaving(): boolean {
+    return this.#framed.ended;
   }
 
   /** Serves requests until the connection ends; then the session's task is parked. */
@@ -68,17 +77,20 @@ export class ControlSession implements SessionConnection {
     try {
       await this.#rpc.run(first);
     } finally {
-      if (this.#session.connection === this) this.#sessions.drop(this.#session);
+      // What came before an end is executed, though nobody may read the replies any more (SESS-4).
+      if (this.#framed.ended) await this.#lastTurn;
+      if (this.#isOurs()) this.#sessions.drop(this.#session);
     }
   }
 
-  /** Answers what was read and closes the connection. */
-  finish(): void {
+  /** Reads no more and closes the connection; resolves when what was read has been answered. */
+  async finish(): Promise<void> {
     this.#rpc.finish();
+    await this.#lastTurn;
+    await nextTurn();
   }
 
   displace(): void {
-    this.#displaced = true;
     this.#framed.stream.destroy();
   }
 
@@ -87,24 +99,37 @@ export class ControlSession implements SessionConnection {
     this.#rpc.notify("tasks.progress", fraction === undefined ? { message } : { message, fraction });
   }
 
+  /** Whether the session is still this connection's: not taken over, not ended, the connection not lost. */
+  #isOurs(): boolean {
+    return this.#session.connection === this;
+  }
+
   #handle(request: RequestMessage, context: RpcContext): Promise<JsonObject> | JsonObject {
     const { method, params } = request;
     if (method === "ping") return {};
     if (method === "tasks.cancel") return this.#cancel();
     if (method === "hello" && !this.#namesAnother(params)) return this.#hello(params);
-    const execute = this.#methods.get(method);
-    const turn: Turn = { cancelled: false };
-    const done = this.#lastTurn.then(async () => {
-      this.#turns.delete(turn);
-      await this.#rpc.drained();
-      // A session that was taken over belongs to somebody else now.
-      if (turn.cancelled || this.#displaced) throw cancelled();
-      if (!execute) throw new ProtocolError(ErrorCode.methodNotFound, `method not found: ${method}`);
-      return await execute(params, context);
-    });
-    if (method === "tasks.start" || method === "tasks.grade") this.#turns.add(turn);
+    const done = this.#inTurn({ request, context, controller: new AbortController() });
     this.#lastTurn = done.catch(() => {});
     return done;
+  }
+
+  async #inTurn(call: Call): Promise<JsonObject> {
+    const { method } = call.request;
+    const execute = this.#methods.get(method);
+    const cancellable = method === "tasks.start" || method === "tasks.grade";
+    if (cancellable) this.#cancellable.add(call);
+    try {
+      await this.#lastTurn;
+      await this.#rpc.drained();
+      if (call.controller.signal.aborted || !this.#isOurs()) throw cancelledError("cancelled");
+      if (!execute) throw new ProtocolError(ErrorCode.methodNotFound, `method not found: ${method}`);
+      if (cancellable) this.#running = call;
+      return await execute(call);
+    } finally {
+      if (cancellable) this.#running = undefined;
+      this.#cancellable.delete(call);
+    }
   }
 
   #namesAnother(params: JsonObject): boolean {
@@ -133,54 +158,61 @@ export class ControlSession implements SessionConnection {
     };
   }
 
-  async #start(params: JsonObject): Promise<JsonObject> {
-    const id = own(params, "id");
+  async #start({ request }: Call): Promise<JsonObject> {
+    const id = own(request.params, "id");
     if (typeof id !== "string") {
       throw new ProtocolError(ErrorCode.invalidParams, "tasks.start: 'id' must be a string");
     }
-    const args = own(params, "args") ?? {};
+    const args = own(request.params, "args") ?? {};
     if (!isJsonObject(args)) {
       throw new ProtocolError(ErrorCode.invalidParams, "tasks.start: 'args' must be an object");
     }
-    return await this.#sessions.start(this.#session, id, args);
+    const prompt = await this.#sessions.start(this.#session, id, args);
+    // The reply that cannot be sent says why; its task is over by then (FRAME-5).
+    if (this.#isOurs() && !this.#canSend(request, prompt)) await this.#sessions.cancel(this.#session);
+    return prompt;
   }
 
-  async #grade(params: JsonObject, context: RpcContext): Promise<JsonObject> {
+  #canSend({ id }: RequestMessage, result: JsonObject): boolean {
+    if (id === undefined) return true;
     try {
-      return await this.#sessions.grade(this.#session, params, context, (session) => (this.#grading = session));
-    } finally {
-      this.#grading = undefined;
+      encodeFrame({ id, result }, this.#framed.maxFrameBytes);
+      return true;
+    } catch {
+      return false;
     }
   }
 
-  /** Aborts what runs and what waits before it; their errors come before this reply (TASK-8, CLI-5). */
+  async #grade({ request, context, controller }: Call): Promise<JsonObject> {
+    const call = { params: request.params, connection: this, context, signal: controller.signal };
+    return await this.#sessions.grade(this.#session, call);
+  }
+
+  /**
+   * Aborts what runs and what waits before it, then ends the task that the session has by then; their errors come before
+   * this reply (TASK-8, CLI-5).
+   */
   async #cancel(): Promise<JsonObject> {
-    for (const turn of this.#turns) turn.cancelled = true;
+    for (const { controller } of this.#cancellable) controller.abort();
+    if (this.#running && this.#isOurs()) void this.#sessions.cancel(this.#session);
     const before = this.#lastTurn;
-    const ended = this.#sessions.cancel(this.#grading ?? this.#session);
-    this.#lastTurn = Promise.all([before, ended]);
+    this.#lastTurn = (async () => {
+      await before;
+      if (this.#isOurs()) await this.#sessions.cancel(this.#session);
+      await nextTurn();
+    })();
     await this.#lastTurn;
     return { cancelled: true };
   }
 
   async #bye(): Promise<JsonObject> {
-    await this.#sessions.cancel(this.#session);
-    this.finish();
+    await this.#sessions.end(this.#session);
+    this.#rpc.finish();
     return { goodbye: true };
-  }
-
-  /** A prompt that cannot be sent cancels its task (FRAME-5). */
-  #onUnsent(request: RequestMessage): void {
-    if (request.method !== "tasks.start") return;
-    this.#lastTurn = Promise.all([this.#lastTurn, this.#sessions.cancel(this.#session)]);
   }
 
   #describe(error: unknown, request: RequestMessage): ProtocolError {
     this.#logger.log("warn", `${request.method} failed`, { session: this.#session.id, error });
     return publicError(error);
   }
-}
-
-function cancelled(): ProtocolError {
-  return new ProtocolError(ErrorCode.serverError, "the call was cancelled", { type: "cancelled" });
 }

@@ -1,5 +1,4 @@
 import type { JsonObject } from "@envport/wire";
-import { ErrorCode, ProtocolError } from "@envport/wire";
 
 /**
  * Checks that a task's result is what JSON can say, and says where it is not (FRAME-10): `JSON.stringify` would make
@@ -8,7 +7,7 @@ import { ErrorCode, ProtocolError } from "@envport/wire";
  * @param frame What the task yielded.
  * @param what What the error calls it: `"the evaluation of task 'x'"`.
  * @returns The same object.
- * @throws {ProtocolError} If it holds a number that is not finite, a bigint, a function or a symbol (-32000).
+ * @throws {TypeError} If it holds a number that is not finite, a bigint, a function or a symbol.
  */
 export function checkJson(frame: JsonObject, what: string): JsonObject {
   const pending: [value: unknown, path: string][] = [[frame, ""]];
@@ -16,10 +15,11 @@ export function checkJson(frame: JsonObject, what: string): JsonObject {
   for (let next = pending.pop(); next; next = pending.pop()) {
     const [value, path] = next;
     const odd = oddity(value);
-    if (odd) throw new ProtocolError(ErrorCode.serverError, `${what} cannot be sent: ${odd} at '${path || "."}'`);
+    if (odd) throw new TypeError(`${what} cannot be sent: ${odd} at '${path || "."}'`);
     if (typeof value !== "object" || value === null || seen.has(value)) continue;
     seen.add(value);
-    for (const [key, member] of Object.entries(value)) pending.push([member, path === "" ? key : `${path}.${key}`]);
+    for (const [key, member] of Object.entries(value))
+      pending.push([member, path === "" ? key : `${path}.${key}`]);
   }
   return frame;
 }

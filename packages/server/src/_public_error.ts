@@ -1,10 +1,11 @@
 import os from "node:os";
 import path from "node:path";
+import { types } from "node:util";
 import { ErrorCode, ProtocolError } from "@envport/wire";
 
 /**
  * What a client may read of an error that a task or hook threw (ERR-3): the message of an error thrown on purpose, the
- * code of a system error, never a stack trace or a path of this machine.
+ * code of a system error, never a stack trace, a path of this machine or a secret that can be told by its form.
  *
  * @param error Whatever was thrown.
  */
@@ -16,39 +17,74 @@ export function publicError(error: unknown): ProtocolError {
 /**
  * The text of {@linkcode publicError}.
  *
- * @param error Whatever was thrown.
+ * @param error Whatever was thrown; nothing in it is trusted to be what it should be.
  */
 export function publicMessage(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error === "string" ? withoutHostPaths(error) : "a value that is no Error was thrown";
-  if (isSystemError(error)) return error.code;
-  return withoutHostPaths(error.message) || error.name;
+  try {
+    if (typeof error === "string") return redact(error);
+    if (!isError(error)) return "a value that is no Error was thrown";
+    if (isSystemError(error)) return error.code;
+    // Its message is the whole command line, and what the command printed.
+    if ("cmd" in error && "killed" in error) return "a command failed";
+    return redact(String(error.message), error.stack) || codeOf(error) || String(error.name);
+  } catch {
+    return "an error that cannot be read was thrown";
+  }
 }
 
-/** Errors of the operating system: their text names paths and addresses. */
+function isError(error: unknown): error is Error {
+  return error instanceof Error || types.isNativeError(error);
+}
+
+/** Errors of the operating system and of the module loader: their text names paths and addresses. */
 function isSystemError(error: Error): error is Error & { code: string } {
-  return "code" in error && typeof error.code === "string" && ("syscall" in error || "errno" in error);
+  const code = codeOf(error);
+  return code !== undefined && ("syscall" in error || "errno" in error || code.endsWith("MODULE_NOT_FOUND"));
 }
 
-/** Cuts a stack trace off and replaces absolute paths below the folders that this program lives in. */
-function withoutHostPaths(message: string): string {
+function codeOf(error: Error): string | undefined {
+  return "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Cuts a stack trace off, and replaces paths of this program's own files and what looks like a secret. */
+function redact(message: string, stack = ""): string {
   const [text] = message.split(/\n\s+at /, 1);
-  return HOST_FOLDERS.reduce(
-    (result, folder) => result.replaceAll(new RegExp(`(?:file://)?${escape(folder)}[^\\s'"\`),;:]*`, "g"), "<path>"),
-    text!,
+  const folders = [...HOST_FOLDERS, ...foldersIn(stack)].sort((a, b) => b.length - a.length);
+  return folders
+    .reduce((result, folder) => result.replaceAll(pathsBelow(folder), "<path>"), text!)
+    .replaceAll(/file:\/\/[^\s'"`),;]*/g, "<path>")
+    .replaceAll(
+      /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^]*?(?:-----END \1PRIVATE KEY-----|$)/g,
+      "<private key>",
+    )
+    .replaceAll(/:\/\/[^\s/?#'"`@]*@/g, "://<credentials>@");
+}
+
+/** A folder and everything below it, not one whose name only begins alike. */
+function pathsBelow(folder: string): RegExp {
+  return new RegExp(
+    `(?:file://)?${folder.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\w.-])[^\\s'"\`),;:]*`,
+    "g",
   );
 }
 
-function escape(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+/** The folders of the files that a stack trace goes through: where the environment's source is. */
+function foldersIn(stack: string): string[] {
+  const files = stack.matchAll(/^\s+at .*?(?:file:\/\/)?(\/[^\s():]+):\d+:\d+\)?$/gm);
+  return [
+    ...new Set([...files].map(([, file]) => (isSpecific(path.dirname(file!)) ? path.dirname(file!) : file!))),
+  ];
 }
 
-/** Folders of this machine, longest first; a root folder says nothing. */
+/** A root folder says nothing. */
+function isSpecific(folder: string): boolean {
+  return path.dirname(folder) !== folder;
+}
+
 const HOST_FOLDERS: readonly string[] = [
   process.cwd(),
   path.dirname(process.argv[1] ?? "/"),
   path.resolve(import.meta.dirname, "../../.."),
   os.homedir(),
   os.tmpdir(),
-]
-  .filter((folder) => path.dirname(folder) !== folder)
-  .sort((a, b) => b.length - a.length);
+].filter(isSpecific);

@@ -51,7 +51,9 @@ export function jsonSchema(schema: Schema, what: string): JsonObject {
     const { $schema, ...rest } = standard.jsonSchema.input({ target: "draft-2020-12" });
     return rest;
   } catch (error) {
-    throw new TypeError(`Cannot express ${what} as JSON Schema: ${(error as Error).message}`, { cause: error });
+    throw new TypeError(`Cannot express ${what} as JSON Schema: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -72,10 +74,13 @@ function collectKeys(schema: unknown, root: JsonObject, keys: Set<string>, seen:
   if (seen.has(schema)) return true;
   seen.add(schema);
   const additional = schema["additionalProperties"];
-  if ((additional !== undefined && additional !== false) || schema["patternProperties"] !== undefined) return false;
+  if ((additional !== undefined && additional !== false) || schema["patternProperties"] !== undefined)
+    return false;
   const properties = schema["properties"];
   if (isJsonObject(properties)) for (const key of Object.keys(properties)) keys.add(key);
-  const parts = ["allOf", "anyOf", "oneOf"].flatMap((keyword) => (schema[keyword] as unknown[] | undefined) ?? []);
+  const parts = ["allOf", "anyOf", "oneOf"].flatMap(
+    (keyword) => (schema[keyword] as unknown[] | undefined) ?? [],
+  );
   if (typeof schema["$ref"] === "string") parts.push(resolve(schema["$ref"], root));
   if (parts.length === 0) return isJsonObject(properties) || additional === false;
   return parts.map((part) => collectKeys(part, root, keys, seen)).every(Boolean);

@@ -1,6 +1,7 @@
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
 import { EnvportError } from "@envport/wire";
 import { publicMessage } from "./_public_error.ts";
+import { within } from "./_within.ts";
 
 interface Entry {
   service: Service;
@@ -14,6 +15,8 @@ export class ServiceSet {
   /** Which service published which capability. */
   #publishers = new Map<string, Service>();
   readonly #down = new Map<Service, string>();
+  /** Which start of a service is its latest. */
+  readonly #runs = new Map<Service, symbol>();
 
   /**
    * @param service The service.
@@ -26,7 +29,9 @@ export class ServiceSet {
     }
     const stranger = after.find((needed) => !this.#entries.some((entry) => entry.service === needed));
     if (stranger) {
-      throw new TypeError(`Cannot use service '${service.name}' as '${stranger.name}', which it needs, is not in use yet`);
+      throw new TypeError(
+        `Cannot use service '${service.name}' as '${stranger.name}', which it needs, is not in use yet`,
+      );
     }
     this.#entries.push({ service, after });
   }
@@ -67,16 +72,31 @@ export class ServiceSet {
     this.#down.delete(service);
     try {
       const capabilities = await service.start({ signal });
-      void service.closed?.then((reason) => {
-        if (this.#started.includes(service)) this.#down.set(service, reason ? publicMessage(reason) : "it was stopped");
-      });
+      // It did not heed its signal and was stopped in the middle.
+      if (!this.#started.includes(service)) await service.stop();
+      this.#watch(service);
       return capabilities;
     } catch (error) {
       signal.throwIfAborted();
-      throw new EnvportError("service-failed", `Cannot start service '${service.name}': ${messageOf(error)}`, {
-        cause: error,
-      });
+      throw new EnvportError(
+        "service-failed",
+        `Cannot start service '${service.name}': ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
+  }
+
+  /** Notes when the daemon of this start is gone; a later start has a promise of its own. */
+  #watch(service: Service): void {
+    const run = Symbol();
+    this.#runs.set(service, run);
+    const gone = (reason: unknown): void => {
+      if (!this.#started.includes(service) || this.#runs.get(service) !== run) return;
+      this.#down.set(service, reason === undefined ? "it was stopped" : publicMessage(reason));
+    };
+    service.closed?.then(gone, gone);
   }
 
   #publish(service: Service, capability: PublishedCapability): PublishedCapability {
@@ -108,17 +128,37 @@ export class ServiceSet {
     this.#started = [];
     this.#publishers = new Map();
     const failures: unknown[] = [];
-    for (const service of started) {
-      try {
-        await service.stop();
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+    for (const service of started)
+      failures.push(...(await stopOne(`service '${service.name}'`, () => service.stop())));
     return { failures, published };
   }
 }
 
-function messageOf(error: unknown): string {
+/** How long one service or hook may take to stop before the next one gets its turn, in milliseconds. */
+const STOP_MS = 4_000;
+
+/**
+ * Stops one thing; what does not come to an end must not keep the others from stopping.
+ *
+ * @param what What errors call it.
+ * @param stop Stops it.
+ * @returns What it threw, or that it took too long; empty if it stopped.
+ */
+export async function stopOne(what: string, stop: () => Promise<void> | void): Promise<unknown[]> {
+  try {
+    if (await within(Promise.resolve(stop()), STOP_MS)) return [];
+    return [
+      new EnvportError(
+        "timeout",
+        `Cannot wait for ${what} as it takes longer than ${String(STOP_MS)} ms to stop`,
+      ),
+    ];
+  } catch (error) {
+    return [error];
+  }
+}
+
+/** What the author reads of an error that stays on this side of the wire. */
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,15 @@
 import type { JsonObject } from "@envport/wire";
 import { ErrorCode, ProtocolError } from "@envport/wire";
 
-/** An evaluation that was made for a session, and whether it has reached somebody. */
+/** What the table asks a connection. */
+export interface TableConnection {
+  /** Whether its client has ended its direction: it sends no more, and may be gone (SESS-4). */
+  readonly leaving: boolean;
+}
+
+/** An evaluation that was made, and whether it has reached somebody. */
 export interface StoredResult {
-  evaluation: JsonObject;
+  readonly evaluation: JsonObject;
   /** Whether it has reached somebody (SESS-6); undefined while its reply is on its way. */
   delivered: boolean | undefined;
 }
@@ -18,23 +24,24 @@ export interface Session<C, R> {
   readonly id: string;
   /** The connection that speaks for it now; undefined for a parked session. */
   connection: C | undefined;
-  /** The task that it started, until the task is over. */
+  /** The task that it started or adopted, until the task is over. */
   runner: R | undefined;
   /** Whether it has graded a task that it started itself: it never adopts then. */
   graded: boolean;
   /** Whether it asked for stored results (`hello {replay: true}`). */
   replay: boolean;
   result: StoredResult | undefined;
-  /** When its task or result is given up, in milliseconds of the table's clock; undefined while it has neither or is live. */
+  /** How many calls are being executed for it; they may outlive the connection that made them. */
+  calls: number;
+  /** When it is given up, in milliseconds of the table's clock; undefined while a connection speaks for it. */
   expires: number | undefined;
 }
 
-/** What a `tasks.grade` is about (SESS-5, SESS-6): a task, or a result that is there already. */
-export interface Claim<S> {
-  session: S;
-  /** Whether it is another session's, that nobody speaks for. */
-  adopted: boolean;
-}
+/**
+ * What a `tasks.grade` is about: a task, a result that is there already, or something that a call, a reply or a client
+ * on its way decides first.
+ */
+export type Claim = "task" | "result" | "undecided";
 
 /** Limits of {@linkcode SessionTable}. */
 export interface SessionTableLimits {
@@ -53,7 +60,7 @@ export interface SessionTableLimits {
  * @typeParam C A connection.
  * @typeParam R A task.
  */
-export class SessionTable<C, R> {
+export class SessionTable<C extends TableConnection, R> {
   readonly #limits: SessionTableLimits;
   readonly #sessions = new Map<string, Session<C, R>>();
   /** Those without a connection, in the order in which they lost it. */
@@ -64,11 +71,6 @@ export class SessionTable<C, R> {
     this.#limits = limits;
   }
 
-  /** Every session that is live, or holds a task or a result. */
-  get sessions(): Iterable<Session<C, R>> {
-    return this.#sessions.values();
-  }
-
   /** How many sessions have a connection. */
   get liveCount(): number {
     return this.#sessions.size - this.#parked.size;
@@ -77,6 +79,11 @@ export class SessionTable<C, R> {
   /** How many sessions wait for a connection. */
   get parkedCount(): number {
     return this.#parked.size;
+  }
+
+  /** Whether a session can still be reached. */
+  has(session: Session<C, R>): boolean {
+    return this.#sessions.has(session.id);
   }
 
   /**
@@ -93,6 +100,7 @@ export class SessionTable<C, R> {
       graded: false,
       replay: false,
       result: undefined,
+      calls: 0,
       expires: undefined,
     };
     this.#sessions.set(id, session);
@@ -100,7 +108,7 @@ export class SessionTable<C, R> {
   }
 
   /**
-   * Takes a session's connection away (SESS-4): with a task or a result it is parked, else it is gone.
+   * Takes a session's connection away (SESS-4): with a task, a result or a call it is parked, else it is gone.
    *
    * @param session The session.
    * @param now The time in milliseconds.
@@ -108,6 +116,14 @@ export class SessionTable<C, R> {
   drop(session: Session<C, R>, now: number): void {
     session.connection = undefined;
     this.settle(session, now);
+  }
+
+  /** Ends a session for good (`bye`): its id means nothing any more. */
+  remove(session: Session<C, R>): void {
+    session.connection = undefined;
+    session.result = undefined;
+    this.#parked.delete(session);
+    this.#sessions.delete(session.id);
   }
 
   /**
@@ -139,69 +155,85 @@ export class SessionTable<C, R> {
   }
 
   /**
-   * Finds what a grade is about: the session's own task or result, else the only one that nobody speaks for.
+   * Finds what a grade is about: the session's own task or result, else the only one that nobody speaks for, which
+   * becomes its own (SESS-5, SESS-6).
+   *
+   * A session whose client is leaving counts beside the parked ones: its task is about to be parked, its result about to
+   * prove undelivered. So does one whose call is still running.
    *
    * @param own The session that asks.
+   * @param now The time in milliseconds.
+   * @returns What `own` holds now, or that it is too early to tell.
    * @throws {ProtocolError} If there is nothing to grade, or more than one candidate (-32600).
    */
-  claim(own: Session<C, R>): Claim<Session<C, R>> {
-    const mine = own.runner !== undefined || (own.result && (own.replay || own.result.delivered === false));
-    if (mine) return { session: own, adopted: false };
+  claim(own: Session<C, R>, now: number): Claim {
+    if (own.runner !== undefined) return "task";
+    if (isOnItsWay(own)) return "undecided";
+    if (own.result && (own.replay || !own.result.delivered)) return "result";
     if (own.graded) throw noTask();
-    const candidates = [...this.#parked]
-      .filter(({ runner, result }) => runner !== undefined || result?.delivered === false)
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    const candidates = [...this.#sessions.values()].filter(
+      (session) => session !== own && isUnattended(session),
+    );
     const [only] = candidates;
     if (!only) throw noTask();
-    if (candidates.length === 1) return { session: only, adopted: true };
-    const ids = candidates.map(({ id }) => id);
-    throw new ProtocolError(
-      ErrorCode.invalidRequest,
-      `${String(ids.length)} parked sessions (${ids.join(", ")}); resume one by sending hello with its session_id`,
-      { type: "ambiguous", session_ids: ids },
-    );
+    if (candidates.some(isOnItsWay)) return "undecided";
+    if (candidates.length > 1) throw ambiguous(candidates.map(({ id }) => id).sort());
+    if (only.connection !== undefined || only.calls > 0) return "undecided";
+    own.runner = only.runner;
+    own.result = only.result;
+    only.runner = only.result = undefined;
+    this.settle(only, now);
+    return own.runner === undefined ? "result" : "task";
   }
 
   /**
-   * Notes a finished grade.
+   * Notes a finished grade; nobody has been told yet.
    *
-   * @param session The session whose task it was.
+   * @param session The session that holds the task.
    * @param evaluation What to store.
    * @param now The time in milliseconds.
    */
   store(session: Session<C, R>, evaluation: JsonObject, now: number): void {
     session.runner = undefined;
-    session.result = { evaluation, delivered: undefined };
+    session.result = { evaluation, delivered: false };
     session.expires = undefined;
     this.settle(session, now);
+  }
+
+  /** Sends the stored result on its way; {@linkcode sent} tells what has become of it. */
+  send(session: Session<C, R>): StoredResult {
+    const { evaluation, delivered } = session.result!;
+    session.result = { evaluation, delivered: delivered || undefined };
+    return session.result;
   }
 
   /**
    * Notes whether a result has reached somebody: one that has is kept only for a session that asked for it.
    *
-   * @param session The session whose result it is.
+   * @param session The session that it was sent for.
+   * @param result What {@linkcode send} returned.
    * @param delivered Whether somebody was there.
    * @param now The time in milliseconds.
    */
-  sent(session: Session<C, R>, delivered: boolean, now: number): void {
-    if (!session.result) return;
-    session.result.delivered = delivered;
-    if (delivered && !session.replay) session.result = undefined;
+  sent(session: Session<C, R>, result: StoredResult, delivered: boolean, now: number): void {
+    if (session.result !== result) return;
+    result.delivered ||= delivered;
+    if (result.delivered && !session.replay) session.result = undefined;
     this.settle(session, now);
   }
 
   /**
    * Brings a session's expiry in line with what it holds; one that holds nothing and has no connection is removed.
    *
-   * @param session A session whose task, result or connection has changed.
+   * @param session A session whose task, result, calls or connection have changed.
    * @param now The time in milliseconds.
    */
   settle(session: Session<C, R>, now: number): void {
-    const { runner, result, connection } = session;
-    const held = runner !== undefined || result !== undefined;
-    if (connection === undefined && held && this.#sessions.has(session.id)) {
+    const { runner, result, calls, connection } = session;
+    const held = runner !== undefined || result !== undefined || calls > 0;
+    if (connection === undefined && held && this.has(session)) {
       this.#parked.add(session);
-      session.expires ??= now + (runner !== undefined ? this.#limits.parkTtl : this.#limits.resultTtl);
+      session.expires ??= now + (result === undefined ? this.#limits.parkTtl : this.#limits.resultTtl);
       return;
     }
     this.#parked.delete(session);
@@ -218,10 +250,7 @@ export class SessionTable<C, R> {
   expire(now: number): Session<C, R>[] {
     const tooMany = this.#parked.size - this.#limits.maxParked;
     const removed = [...this.#parked].filter((session, index) => index < tooMany || session.expires! <= now);
-    for (const session of removed) {
-      this.#parked.delete(session);
-      this.#sessions.delete(session.id);
-    }
+    for (const session of removed) this.remove(session);
     return removed;
   }
 
@@ -235,10 +264,29 @@ export class SessionTable<C, R> {
   }
 }
 
+/** Whether a session holds something that a blind grade may be about. */
+function isUnattended<C extends TableConnection, R>(session: Session<C, R>): boolean {
+  const { connection, runner, result } = session;
+  if (connection !== undefined && !connection.leaving) return false;
+  return runner !== undefined || (result !== undefined && result.delivered !== true);
+}
+
+function isOnItsWay({ result }: Session<unknown, unknown>): boolean {
+  return result !== undefined && result.delivered === undefined;
+}
+
 function refusal(message: string, type: string): ProtocolError {
   return new ProtocolError(ErrorCode.invalidRequest, message, { type });
 }
 
 function noTask(): ProtocolError {
   return refusal("no task in progress", "no-task");
+}
+
+function ambiguous(ids: string[]): ProtocolError {
+  return new ProtocolError(
+    ErrorCode.invalidRequest,
+    `${String(ids.length)} parked sessions (${ids.join(", ")}); resume one by sending hello with its session_id`,
+    { type: "ambiguous", session_ids: ids },
+  );
 }

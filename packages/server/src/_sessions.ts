@@ -1,15 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { JsonObject, RpcContext } from "@envport/wire";
 import { ErrorCode, ProtocolError } from "@envport/wire";
-import type { Session as TableSession, SessionTableLimits } from "./_session_table.ts";
+import type { SessionTableLimits, TableConnection, Session as TableSession } from "./_session_table.ts";
 import { SessionTable } from "./_session_table.ts";
-import { TaskRunner } from "./_task_runner.ts";
-import { within } from "./_within.ts";
+import { TaskRunner, cancelledError } from "./_task_runner.ts";
+import { MAX_TIMER_MS } from "./_within.ts";
 import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
+import type { Template } from "./template.ts";
 
 /** A connection that speaks for a session. */
-export interface SessionConnection {
+export interface SessionConnection extends TableConnection {
   /** Closes it: its session was taken over. */
   displace(): void;
   /** Passes on what a task reports. */
@@ -25,13 +26,31 @@ export interface SessionsOptions extends SessionTableLimits {
   logger: Logger;
 }
 
+/** A `tasks.grade`, as its connection hands it on. */
+export interface GradeCall {
+  params: JsonObject;
+  /** Who gets the reply. */
+  connection: SessionConnection;
+  /** Told whether the reply arrived. */
+  context: RpcContext;
+  /** Aborts when the call is cancelled. */
+  signal: AbortSignal;
+}
+
 /** The sessions of one server and the tasks that they run: the session table with a clock, timers and task runners. */
 export class Sessions {
   readonly #env: Environment;
   readonly #options: SessionsOptions;
   readonly #table: SessionTable<SessionConnection, TaskRunner>;
-  /** Evaluations whose replies are on their way. */
-  readonly #unconfirmed = new Set<Promise<void>>();
+  /** Every task that is not over, also one that no session has any more and whose clean-up is still running. */
+  readonly #runners = new Set<TaskRunner>();
+  /** Which session a task belongs to now: another than the one that started it, after an adoption. */
+  readonly #holders = new WeakMap<TaskRunner, Session>();
+  /** Resolves when the last call of a session is over. */
+  readonly #turns = new WeakMap<Session, Promise<unknown>>();
+  /** Resolves when the tasks that a session has lost are cleaned up. */
+  readonly #cleanUps = new WeakMap<Session, Promise<unknown>>();
+  readonly #waiting = new Set<() => void>();
   #expiryTimer: NodeJS.Timeout | undefined;
   #stopping = false;
 
@@ -58,14 +77,14 @@ export class Sessions {
   /** Parks or forgets a session whose connection is gone (SESS-4). */
   drop(session: Session): void {
     this.#table.drop(session, performance.now());
-    this.#expire();
+    this.#changed();
   }
 
   /** Makes a connection speak for another session (SESS-2, SESS-8). */
   resume(own: Session, id: string, takeover: boolean): Session {
     const { session, displaced } = this.#table.resume(own, id, takeover, performance.now());
     displaced?.displace();
-    this.#expire();
+    this.#changed();
     return session;
   }
 
@@ -74,112 +93,161 @@ export class Sessions {
    *
    * @throws {ProtocolError} If the task is unknown, or whatever the start throws.
    */
-  async start(session: Session, id: string, args: JsonObject): Promise<JsonObject> {
-    await this.cancel(session);
-    session.result = undefined;
-    const template = this.#env.templates.get(id);
-    if (!template) throw new ProtocolError(ErrorCode.invalidParams, `unknown task: '${id}'`, { type: "unknown-task" });
-    if (this.#stopping) throw new ProtocolError(ErrorCode.serverError, "the server is stopping", { type: "cancelled" });
-    const runner = new TaskRunner(template, {
+  start(session: Session, id: string, args: JsonObject): Promise<JsonObject> {
+    return this.#inTurn(session, async () => {
+      const cleanedUp = this.cancel(session);
+      session.result = undefined;
+      const template = this.#env.templates.get(id);
+      const runner = template && this.#begin(session, template);
+      await cleanedUp;
+      if (!runner)
+        throw new ProtocolError(ErrorCode.invalidParams, `unknown task: '${id}'`, { type: "unknown-task" });
+      return await this.#untilFailure(session, runner, runner.start(args));
+    });
+  }
+
+  #begin(session: Session, template: Template): TaskRunner {
+    if (this.#stopping || !this.#table.has(session))
+      throw cancelledError(this.#stopping ? "shutdown" : "cancelled");
+    const runner: TaskRunner = new TaskRunner(template, {
       sessionId: session.id,
       cancelGrace: this.#options.cancelGrace,
       logger: this.#options.logger,
       onEnd: () => this.#runTaskEndHooks(session.id),
-      onProgress: (message, fraction) => session.connection?.progress(message, fraction),
+      onOver: () => this.#runners.delete(runner),
+      onProgress: (message, fraction) => this.#holders.get(runner)?.connection?.progress(message, fraction),
     });
+    this.#runners.add(runner);
+    this.#holders.set(runner, session);
     session.runner = runner;
-    try {
-      return await runner.start(args);
-    } catch (error) {
-      this.#forget(session, runner);
-      throw error;
-    }
+    return runner;
   }
 
   /**
    * Grades a task, or hands out a result that is there already (SESS-5, SESS-6).
    *
    * @param own The session that asks.
-   * @param params The params of `tasks.grade`.
-   * @param context Told whether the reply arrived.
-   * @param onClaim Gets the session whose task it is.
+   * @param call What it asks.
    */
-  async grade(
-    own: Session,
-    params: JsonObject,
-    context: RpcContext,
-    onClaim: (session: Session) => void,
-  ): Promise<JsonObject> {
-    // Whether a result is still to be had is known only once its reply has arrived or failed to.
-    if (!own.runner) await within(Promise.all(this.#unconfirmed), CONFIRM_MS);
-    const { session } = this.#table.claim(own);
-    onClaim(session);
-    const evaluation = session.runner ? await this.#evaluate(session, session.runner, params) : session.result!.evaluation;
-    const confirmed = new Promise<void>((resolve) => {
-      context.onSent((delivered) => {
-        this.#table.sent(session, delivered, performance.now());
-        this.#unconfirmed.delete(confirmed);
-        resolve();
-      });
+  grade(own: Session, call: GradeCall): Promise<JsonObject> {
+    return this.#inTurn(own, async () => {
+      for (;;) {
+        // Who is gone, or has lost the session to somebody else, takes nothing with it.
+        if (call.signal.aborted || own.connection !== call.connection) throw cancelledError("cancelled");
+        if (this.#stopping) throw cancelledError("shutdown");
+        const claim = this.#table.claim(own, performance.now());
+        if (claim === "task") await this.#evaluate(own, own.runner!, call.params);
+        if (claim !== "undecided") return this.#send(own, call);
+        await this.#change(call.signal);
+      }
     });
-    this.#unconfirmed.add(confirmed);
+  }
+
+  async #evaluate(session: Session, runner: TaskRunner, params: JsonObject): Promise<void> {
+    this.#holders.set(runner, session);
+    if (runner.sessionId === session.id) session.graded = true;
+    const evaluation = await this.#untilFailure(session, runner, runner.grade(params));
+    this.#table.store(session, evaluation, performance.now());
+  }
+
+  /** Lets a reply carry the stored result, if the session is still that of the connection which asked. */
+  #send(session: Session, { connection, context }: GradeCall): JsonObject {
+    const { evaluation } = session.result!;
+    if (session.connection !== connection) return evaluation;
+    const result = this.#table.send(session);
+    context.onSent((delivered) => {
+      this.#table.sent(session, result, delivered, performance.now());
+      this.#changed();
+    });
     return evaluation;
   }
 
-  async #evaluate(session: Session, runner: TaskRunner, params: JsonObject): Promise<JsonObject> {
-    // A grade that is under way was begun by a connection that is gone: its result is this caller's too.
-    if (runner.evaluation) return await runner.evaluation;
-    session.graded = true;
+  /** Cancels a session's task (TASK-8); resolves when its clean-up, and that of earlier ones, has run. */
+  async cancel(session: Session): Promise<void> {
+    const { runner } = session;
+    if (runner) {
+      this.#forget(session, runner);
+      this.#cleanUps.set(session, Promise.all([this.#cleanUps.get(session), runner.cancel("cancelled")]));
+    }
+    await this.#cleanUps.get(session);
+  }
+
+  /** Cancels a session's task and ends the session for good (SESS-4). */
+  async end(session: Session): Promise<void> {
+    await this.cancel(session);
+    this.#table.remove(session);
+    this.#changed();
+  }
+
+  /** Cancels every task and starts no more (TASK-11); resolves when all clean-up has run. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#changed();
+    await Promise.all([...this.#runners].map((runner) => runner.cancel("shutdown")));
+  }
+
+  /** Executes a call once the session's earlier ones are over: it may have changed hands while one is running. */
+  async #inTurn<T>(session: Session, call: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(session);
+    const turn = (async () => {
+      await before;
+      return await call();
+    })();
+    this.#turns.set(session, Promise.allSettled([turn]));
+    session.calls++;
     try {
-      const evaluation = await runner.grade(params);
-      this.#table.store(session, evaluation, performance.now());
-      return evaluation;
+      return await turn;
+    } finally {
+      session.calls--;
+      this.#table.settle(session, performance.now());
+      this.#changed();
+    }
+  }
+
+  /** Waits for a part of a task; a session whose task has failed has none any more (TASK-7). */
+  async #untilFailure(session: Session, runner: TaskRunner, part: Promise<JsonObject>): Promise<JsonObject> {
+    try {
+      return await part;
     } catch (error) {
       this.#forget(session, runner);
       throw error;
     }
   }
 
-  /** Cancels a session's task (TASK-8); resolves when its clean-up has run. */
-  async cancel(session: Session): Promise<void> {
-    const { runner } = session;
-    if (!runner) return;
-    this.#forget(session, runner);
-    await runner.cancel();
-  }
-
-  /** Cancels every task and starts no more (TASK-11); resolves when all clean-up has run. */
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    clearTimeout(this.#expiryTimer);
-    const tasks = [...this.#table.sessions].map(async (session) => {
-      const { runner } = session;
-      if (!runner) return;
-      this.#forget(session, runner);
-      await runner.cancel("shutdown");
-    });
-    await Promise.all(tasks);
-  }
-
   #forget(session: Session, runner: TaskRunner): void {
     if (session.runner !== runner) return;
     session.runner = undefined;
     this.#table.settle(session, performance.now());
+    this.#changed();
   }
 
-  /** Ends the tasks of sessions that have been parked too long, and looks again when the next one is due (SESS-7). */
+  /** Resolves at the next change of the table. */
+  async #change(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  /** After a change of the table: wakes who waits for one, and sees to what is too old or too much now (SESS-7). */
+  #changed(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+    this.#expire();
+  }
+
+  /** Ends the tasks of sessions that have been parked too long, and looks again when the next one is due. */
   #expire(): void {
     const now = performance.now();
     for (const { id, runner } of this.#table.expire(now)) {
       this.#options.logger.log("warn", "a parked session was given up", { session: id });
-      void runner?.cancel();
+      void runner?.cancel("expired");
     }
     clearTimeout(this.#expiryTimer);
     const next = this.#table.nextExpiry();
     if (next === undefined || this.#stopping) return;
-    this.#expiryTimer = setTimeout(() => {
-      this.#expire();
-    }, Math.min(Math.max(next - now, 1), MAX_TIMER_MS)).unref();
+    const delay = Math.min(Math.max(next - now, 1), MAX_TIMER_MS);
+    this.#expiryTimer = setTimeout(() => this.#changed(), delay).unref();
   }
 
   async #runTaskEndHooks(sessionId: string): Promise<void> {
@@ -188,8 +256,3 @@ export class Sessions {
     }
   }
 }
-
-/** How long a grade waits for replies that are on their way: longer than it takes to notice that nobody reads them. */
-const CONFIRM_MS = 250;
-/** What `setTimeout` can hold. */
-const MAX_TIMER_MS = 2 ** 31 - 1;

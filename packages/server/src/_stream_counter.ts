@@ -38,7 +38,8 @@ export class StreamCounter {
    */
   async count(capability: string, spliced: Splice): Promise<void> {
     let counter = this.#counters.get(capability);
-    if (!counter) this.#counters.set(capability, (counter = { open: new Set(), total: 0, bytesForth: 0, bytesBack: 0 }));
+    if (!counter)
+      this.#counters.set(capability, (counter = { open: new Set(), total: 0, bytesForth: 0, bytesBack: 0 }));
     counter.open.add(spliced);
     counter.total++;
     await spliced.closed;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@envport/wire";
-import { ErrorCode, ProtocolError, isJsonObject } from "@envport/wire";
+import { ErrorCode, ProtocolError, isJsonObject, own } from "@envport/wire";
 import type { Issue } from "./_schema.ts";
 import { jsonSchema, knownKeys, validate } from "./_schema.ts";
 import type { Schema } from "./schema.ts";
@@ -21,10 +21,16 @@ export class TaskArgs {
     const described = schema ? jsonSchema(schema, what) : { type: "object", properties: {} };
     const type = described["type"] ?? "object";
     if (type !== "object") {
-      throw new TypeError(`Cannot use ${what} as it must describe an object: current type is ${JSON.stringify(type)}`);
+      throw new TypeError(
+        `Cannot use ${what} as it must describe an object: current type is ${JSON.stringify(type)}`,
+      );
     }
-    this.#known = knownKeys(described);
-    const closed = this.#known !== undefined && isJsonObject(described["properties"]);
+    const known = knownKeys(described);
+    const properties = described["properties"];
+    // Names that stand in a part of an intersection would be refused by `additionalProperties` of the whole.
+    const closed =
+      known && isJsonObject(properties) && [...known].every((key) => Object.hasOwn(properties, key));
+    this.#known = known;
     this.published = { ...described, type, ...(closed ? { additionalProperties: false } : {}) };
   }
 
@@ -81,7 +87,10 @@ async function parseTolerantly(schema: Schema, args: JsonObject, taskId: string)
 /** The JSON value written in the string at a path; undefined if there is no such string. */
 function parseAt(value: unknown, path: Issue["path"]): unknown {
   const text = path.reduce<unknown>(
-    (node, key) => (typeof node === "object" && node !== null && Object.hasOwn(node, key) ? (node as never)[key] : undefined),
+    (node, key) =>
+      typeof node === "object" && node !== null && Object.hasOwn(node, key)
+        ? (node as never)[key]
+        : undefined,
     value,
   );
   if (typeof text !== "string" || path.length === 0) return undefined;
@@ -96,10 +105,15 @@ function parseAt(value: unknown, path: Issue["path"]): unknown {
 function replaceAt(value: unknown, path: Issue["path"], replacement: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return replacement;
-  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as JsonObject) }) as JsonObject;
-  copy[key] = replaceAt(copy[key], rest, replacement);
+  const copy = (
+    Array.isArray(value) ? [...(value as unknown[])] : { ...(value as JsonObject) }
+  ) as JsonObject;
+  // An assignment to `__proto__` would change the prototype (FRAME-10).
+  Object.defineProperty(copy, key, { ...PLAIN, value: replaceAt(own(copy, String(key)), rest, replacement) });
   return copy;
 }
+
+const PLAIN = { configurable: true, enumerable: true, writable: true } as const;
 
 function invalid(taskId: string, issues: Issue[]): ProtocolError {
   const text = issues.map(({ path, message }) => `${path.join(".") || "args"}: ${message}`).join("; ");

@@ -11,6 +11,7 @@ import {
   refuse,
   splice,
 } from "@envport/wire";
+import { publicError } from "./_public_error.ts";
 import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
 
@@ -48,8 +49,8 @@ export async function serveTunnel(
     capability = findCapability(env, own(request.params, "capability"));
     daemon = await dial(capability, options.dialTimeout, AbortSignal.any([framed.lost, signal]));
   } catch (error) {
-    const refusal = error as ProtocolError;
-    options.logger.log("warn", "a tunnel was refused", { reason: refusal.message, error: refusal.cause });
+    const refusal = publicError(error);
+    options.logger.log("warn", "a tunnel was refused", { reason: refusal.message, error });
     if (request.id !== undefined) await refuse(framed, refusal, request.id);
     else await linger(framed);
     return;
@@ -73,14 +74,20 @@ function findCapability(env: Environment, name: unknown): PublishedCapability {
   }
   const capability = env.capabilities.find((candidate) => candidate.name === name);
   if (!capability) {
-    throw new ProtocolError(ErrorCode.serverError, `unknown capability: '${name}'`, { type: "unknown-capability" });
+    throw new ProtocolError(ErrorCode.serverError, `unknown capability: '${name}'`, {
+      type: "unknown-capability",
+    });
   }
   const reason = env.downReason(name);
   if (reason !== undefined) throw dialFailed(`capability '${name}' is down: ${reason}`);
   return capability;
 }
 
-async function dial(capability: PublishedCapability, timeout: number, signal: AbortSignal): Promise<ByteStream> {
+async function dial(
+  capability: PublishedCapability,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<ByteStream> {
   const { name } = capability;
   const socket = net.connect({ ...target(capability), ...SOCKET_OPTIONS });
   // Nothing may read before the splice does, or a greeting would be lost; an error is no news once it has connected.
@@ -110,7 +117,10 @@ function target({ name, url, dial }: PublishedCapability): { path: string } | { 
   if (dial) return dial;
   const { host, port } = parseCapabilityUrl(url);
   if (port === undefined) {
-    throw new ProtocolError(ErrorCode.invalidParams, `capability '${name}' has no host and port to tunnel to`);
+    throw new ProtocolError(
+      ErrorCode.invalidParams,
+      `capability '${name}' has no host and port to tunnel to`,
+    );
   }
   return { host, port };
 }

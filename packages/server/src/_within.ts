@@ -1,3 +1,6 @@
+/** What `setTimeout` can hold, in milliseconds; it takes anything longer for none. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1;
+
 /**
  * Waits for work, but not longer than a time; what is not done then goes on unobserved.
  *

@@ -1,8 +1,7 @@
 import type { AbortOptions, Capability, PublishedCapability, Service } from "@envport/wire";
-import { EnvportError, normalizeUrl, toManifest } from "@envport/wire";
+import { EnvportError, parseCapabilityUrl, toManifest } from "@envport/wire";
 import type { JsonObject } from "@envport/wire";
-import { publicMessage } from "./_public_error.ts";
-import { ServiceSet } from "./_service_set.ts";
+import { ServiceSet, messageOf, stopOne } from "./_service_set.ts";
 import type { Schema } from "./schema.ts";
 import type { ArgsOf, ReceivedOf, TemplateBuilder, TemplateOptions } from "./template.ts";
 import { Template } from "./template.ts";
@@ -58,6 +57,7 @@ export class Environment {
   readonly #shutdowns: Hook[] = [];
   readonly #taskEndHooks: TaskEndHook[] = [];
   #running: Promise<void> | undefined;
+  #stopping: Promise<unknown[]> | undefined;
 
   /**
    * @param options Its name, version and ready-made capabilities.
@@ -93,7 +93,9 @@ export class Environment {
     return {
       run: (task) => {
         if (this.#templates.has(id)) {
-          throw new TypeError(`Cannot register task '${id}' as environment '${this.name}' has one of that id`);
+          throw new TypeError(
+            `Cannot register task '${id}' as environment '${this.name}' has one of that id`,
+          );
         }
         const template = new Template(id, options, task);
         this.#templates.set(id, template);
@@ -135,7 +137,7 @@ export class Environment {
   }
 
   /**
-   * Adds a hook that runs at the end of each task: graded, cancelled, failed or expired (TASK-6).
+   * Adds a hook that runs at the end of each task whose code has begun: graded, cancelled, failed or expired (TASK-6).
    *
    * @param hook Gets the id of the session that started the task.
    */
@@ -152,14 +154,16 @@ export class Environment {
   addCapability(capability: PublishedCapability): void {
     const { name, protocol, url } = capability;
     if (!name || !protocol) {
-      throw new TypeError(`Cannot publish capability as it must have a name and a protocol: current value is ${JSON.stringify({ name, protocol })}`);
+      throw new TypeError(
+        `Cannot publish capability as it must have a name and a protocol: current value is ${JSON.stringify({ name, protocol })}`,
+      );
     }
     if (!url) {
       throw new TypeError(
         `Cannot publish capability '${name}' as it has no url: start its daemon in an initialize hook and publish the address then`,
       );
     }
-    normalizeUrl(url, { scheme: protocol.split("/", 1)[0]!, port: 1 });
+    parseCapabilityUrl(url);
     this.#capabilities.set(name, capability);
   }
 
@@ -197,30 +201,37 @@ export class Environment {
   }
 
   async #startAll({ signal }: AbortOptions): Promise<void> {
+    await this.#stopping;
     try {
       for (const capability of await this.#services.start({ signal })) this.addCapability(capability);
       for (const [index, hook] of this.#initializers.entries()) {
         signal?.throwIfAborted();
-        await this.#initialize(hook, index);
+        await this.#initialize(hook, index, signal);
       }
-      signal?.throwIfAborted();
     } catch (error) {
-      await this.stop();
-      throw error;
+      const failures = await this.stop();
+      if (failures.length === 0) throw error;
+      const message = `${messageOf(error)}; what had started did not stop cleanly: ${failures.map(messageOf).join("; ")}`;
+      throw new EnvportError("service-failed", message, { cause: new AggregateError([error, ...failures]) });
     }
   }
 
-  async #initialize(hook: Hook, index: number): Promise<void> {
+  /** Runs a hook; one that knows of no signal is not waited for once the start is given up. */
+  async #initialize(hook: Hook, index: number, signal: AbortSignal | undefined): Promise<void> {
+    const aborted = new Promise<void>((resolve) =>
+      signal?.addEventListener("abort", () => resolve(), { once: true }),
+    );
     try {
-      await hook();
+      await Promise.race([hook(), aborted]);
     } catch (error) {
       const name = hook.name || `number ${String(index + 1)}`;
       throw new EnvportError(
         "service-failed",
-        `Cannot start environment '${this.name}' as its initialize hook ${name} failed: ${publicMessage(error)}`,
+        `Cannot start environment '${this.name}' as its initialize hook ${name} failed: ${messageOf(error)}`,
         { cause: error },
       );
     }
+    signal?.throwIfAborted();
   }
 
   /**
@@ -229,16 +240,17 @@ export class Environment {
    *
    * @returns The failures, for the log.
    */
-  async stop(): Promise<unknown[]> {
+  stop(): Promise<unknown[]> {
+    this.#stopping ??= this.#stopAll().finally(() => (this.#stopping = undefined));
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<unknown[]> {
     if (!this.#running) return [];
     this.#running = undefined;
     const failures: unknown[] = [];
     for (const hook of this.#shutdowns.toReversed()) {
-      try {
-        await hook();
-      } catch (error) {
-        failures.push(error);
-      }
+      failures.push(...(await stopOne(`shutdown hook ${hook.name || "without a name"}`, hook)));
     }
     const { failures: more, published } = await this.#services.stop();
     for (const name of published) this.#capabilities.delete(name);

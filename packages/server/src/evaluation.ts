@@ -1,5 +1,5 @@
 import type { JsonObject } from "@envport/wire";
-import { isJsonObject } from "@envport/wire";
+import { isJsonObject, own } from "@envport/wire";
 
 /** One measurement of an evaluation, or a group of them. */
 export interface Subscore {
@@ -64,9 +64,13 @@ export interface Evaluation {
 export function evaluation(init: EvaluationInit): Evaluation {
   const { reward, done = true, content = null, info = {}, isError = false, subscores = null } = init;
   if (!Number.isFinite(reward)) {
-    throw new RangeError(`Cannot make an evaluation as 'reward' must be a finite number: current value is ${String(reward)}`);
+    throw new RangeError(
+      `Cannot make an evaluation as 'reward' must be a finite number: current value is ${String(reward)}`,
+    );
   }
-  return { [BRAND]: { done, content, info, isError, subscores: subscores?.map(fillSubscore) ?? null, score: reward } };
+  return {
+    [BRAND]: { done, content, info, isError, subscores: subscores?.map(fillSubscore) ?? null, score: reward },
+  };
 }
 
 function fillSubscore({ name, value, weight = 1, children, info }: Subscore): JsonObject {
@@ -84,7 +88,9 @@ export function evaluationFrame(value: unknown, taskId: string): JsonObject {
   const frame = toFrame(value, taskId);
   const { score } = frame;
   if (typeof score === "number" && Number.isFinite(score)) return frame;
-  throw new TypeError(`task '${taskId}' graded with a score that is not a finite number (${String(score)}): yield a number`);
+  throw new TypeError(
+    `task '${taskId}' graded with a score that is not a finite number (${String(score)}): yield a number`,
+  );
 }
 
 function toFrame(value: unknown, taskId: string): JsonObject {
@@ -97,7 +103,7 @@ function toFrame(value: unknown, taskId: string): JsonObject {
     );
   }
   if (BRAND in value) return (value as unknown as Evaluation)[BRAND];
-  if (typeof value["score"] !== "number") {
+  if (typeof own(value, "score") !== "number") {
     const keys = Object.keys(value).join(", ");
     throw new TypeError(
       `task '${taskId}' graded with an object without a numeric 'score' (keys: ${keys}): yield a number or evaluation({reward})`,

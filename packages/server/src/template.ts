@@ -1,6 +1,8 @@
 import type { JsonObject } from "@envport/wire";
+import { checkNumber } from "./_limits.ts";
 import { jsonSchema } from "./_schema.ts";
 import { TaskArgs } from "./_task_args.ts";
+import { MAX_TIMER_MS } from "./_within.ts";
 import type { Answer } from "./answer.ts";
 import type { Schema, SchemaOutput } from "./schema.ts";
 
@@ -11,13 +13,13 @@ export interface TaskTimeouts {
    *
    * @default no bound
    */
-  startMs?: number;
+  startMs?: number | undefined;
   /**
    * For the code between the first and the second `yield`, clean-up included, in milliseconds.
    *
    * @default no bound
    */
-  gradeMs?: number;
+  gradeMs?: number | undefined;
 }
 
 /**
@@ -28,14 +30,14 @@ export interface TaskTimeouts {
  */
 export interface TemplateOptions<A extends Schema | undefined, R extends Schema | undefined> {
   /** What a reader of the task list is told. */
-  description?: string;
+  description?: string | undefined;
   /** The arguments; a task without it takes none. */
-  args?: A;
+  args?: A | undefined;
   /** The type of the answer; published, and parsed for the task. */
-  returns?: R;
+  returns?: R | undefined;
   /** The type of what the agent is given; published only. */
-  input?: Schema;
-  timeouts?: TaskTimeouts;
+  input?: Schema | undefined;
+  timeouts?: TaskTimeouts | undefined;
 }
 
 /** What a task can ask about itself while it runs. */
@@ -81,7 +83,8 @@ export interface TemplateBuilder<Args, Received> {
    * Gives the task its function.
    *
    * @param task An async generator function.
-   * @throws {TypeError} If it is none.
+   * @throws {TypeError} If it is none, the id is taken, or a schema cannot be published.
+   * @throws {RangeError} If a time-out makes no sense.
    */
   run(task: TaskFunction<Args, Received>): Template;
 }
@@ -112,6 +115,9 @@ export class Template {
       );
     }
     const { description = "", args, returns, input, timeouts = {} } = options;
+    for (const name of ["startMs", "gradeMs"] as const) {
+      checkNumber(`timeouts.${name} of task '${id}'`, timeouts[name] ?? 0, MAX_TIMER_MS);
+    }
     this.id = id;
     this.timeouts = timeouts;
     this.args = new TaskArgs(args, `the args of task '${id}'`);
