@@ -90,20 +90,24 @@ function hostProcess(child: Child, terminal: boolean): SandboxProcess {
   };
 }
 
-/** Ends soon after the process, whatever a background process still holds open. */
+/** Ends soon after the process, whatever a background process still holds open; never while its reader is behind. */
 function endingWith(source: Readable, exit: Promise<unknown>): PassThrough {
   const copy = new PassThrough();
   copy.once("close", () => source.destroy());
+  let seen = 0;
+  source.on("data", () => seen++);
   void exit.then(() => {
-    const end = (): void => {
-      copy.end();
+    const wait = (): void => {
+      const before = seen;
+      // What came during a busy moment is read between the timer and the check.
+      const look = (): void => {
+        if (copy.writableEnded || copy.destroyed) return;
+        if (seen === before && !copy.writableNeedDrain) copy.end();
+        else wait();
+      };
+      setTimeout(() => setImmediate(look), LINGER_MS);
     };
-    let timer = setTimeout(end, LINGER_MS);
-    source.on("data", () => {
-      clearTimeout(timer);
-      timer = setTimeout(end, LINGER_MS);
-    });
-    source.once("end", () => clearTimeout(timer));
+    wait();
   });
   return copy;
 }

@@ -1,5 +1,5 @@
 import { DEFAULT_PATH, SERVICE_FOLDER, Sandbox, SandboxError } from "@envport/sandbox";
-import type { SandboxCommand, SandboxProcess } from "@envport/sandbox";
+import type { SandboxCommand, SandboxProcess, SandboxReport } from "@envport/sandbox";
 import { EnvportError } from "@envport/wire";
 import type { AbortOptions } from "@envport/wire";
 import { mkdirSync, realpathSync } from "node:fs";
@@ -84,6 +84,11 @@ export class WorkspacePlace implements Runner {
     await this.#stopping;
   }
 
+  /** What is in force in the sandbox; undefined where none runs. */
+  get report(): SandboxReport | undefined {
+    return this.#runner instanceof Sandbox ? this.#runner.report : undefined;
+  }
+
   async #running(signal: AbortSignal | undefined): Promise<Runner> {
     await this.#stopping;
     if (this.#stopped)
@@ -102,24 +107,13 @@ export class WorkspacePlace implements Runner {
   }
 
   #make(): Runner {
-    const { mounts, systemMounts, limits, identity, hidden = hiddenPaths(), network } = this.#options;
-    if (network === true && this.isolation === "bwrap") {
-      throw new EnvportError(
-        "unsupported",
-        "Cannot start workspace as 'network' must be false: current value is true",
-      );
-    }
+    const { network = false, hidden = hiddenPaths(), ...options } = this.#options;
     mkdirSync(this.root, { recursive: true });
-    if (this.isolation === "none") return new HostRunner(realpathSync(this.root), this.#env);
-    return new Sandbox({
-      root: realpathSync(this.root),
-      guestPath: this.cwd,
-      mounts,
-      systemMounts,
-      env: this.#env,
-      limits,
-      identity,
-      hidden,
-    });
+    const root = realpathSync(this.root);
+    if (this.isolation === "none") return new HostRunner(root, this.#env);
+    const { mounts, systemMounts, limits, identity, allowedHosts, peers } = options;
+    const mode = network === true ? "outbound" : network === false ? "none" : network;
+    const sandbox = { root, guestPath: this.cwd, env: this.#env, network: mode, hidden } as const;
+    return new Sandbox({ ...sandbox, mounts, systemMounts, limits, identity, allowedHosts, peers });
   }
 }

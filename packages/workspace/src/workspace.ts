@@ -1,3 +1,4 @@
+import type { SandboxReport } from "@envport/sandbox";
 import { collectOutput, sshCapability } from "@envport/ssh";
 import type { CollectOptions, CommandResult } from "@envport/ssh";
 import { EnvportError } from "@envport/wire";
@@ -124,6 +125,11 @@ export class Workspace implements Service, AsyncDisposable {
   /** Whether bubblewrap separates commands from this machine. */
   get bwrapAvailable(): boolean {
     return this.#place.isolation === "bwrap";
+  }
+
+  /** What is in force in the sandbox: user, network, limits; undefined where none has been started, or is wanted. */
+  get report(): SandboxReport | undefined {
+    return this.#place.report;
   }
 
   /** Whether changes of files are tracked. */
@@ -291,6 +297,7 @@ export class Workspace implements Service, AsyncDisposable {
   async #start({ signal }: AbortOptions): Promise<Serving> {
     const { hostKeyPath, authorizedClientKeys, host, port, log = logToConsole } = this.#options;
     await this.#place.start({ signal });
+    for (const warning of this.report?.warnings ?? []) log(warning, undefined);
     const keys = await loadKeys({ hostKeyPath, authorizedClientKeys });
     const { path, cwd } = this.#place;
     const daemon = new SshDaemon({ user: this.sshUser, keys, runner: this.#place, path, cwd, log });
@@ -325,5 +332,5 @@ function bracket(host: string): string {
 }
 
 function logToConsole(message: string, error: unknown): void {
-  console.error(`workspace: ${message}:`, error);
+  console.error(`workspace: ${message}`, ...(error === undefined ? [] : [error]));
 }

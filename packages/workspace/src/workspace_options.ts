@@ -1,4 +1,4 @@
-import type { Mount, SandboxLimits } from "@envport/sandbox";
+import type { Mount, Peer, SandboxLimits } from "@envport/sandbox";
 
 /** What a workspace shows, where it listens, and whom it lets in. */
 export interface WorkspaceOptions {
@@ -15,11 +15,21 @@ export interface WorkspaceOptions {
    */
   readonly mounts?: readonly Mount[] | undefined;
   /**
-   * Whether the sandbox reaches a network.
+   * What the sandbox reaches besides its own loopback and `peers`.
+   *
+   * | value | meaning |
+   * | --- | --- |
+   * | `false` | nothing |
+   * | `true` | public hosts, over HTTP and HTTPS through a proxy; neither this machine nor private addresses |
+   * | `"shared"` | this machine's network and every service on it, the control port too: the log has a warning |
    *
    * @default {false}
    */
-  readonly network?: boolean | undefined;
+  readonly network?: boolean | "shared" | undefined;
+  /** The only hosts that are reached, by name or subdomain, over HTTP and HTTPS; an empty list lets nothing through. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Services of the environment that the sandbox may reach, each by its name and port. */
+  readonly peers?: readonly Peer[] | undefined;
   /** Variables of every command, on top of `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `LANG`. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Replaces the system's mounts. */
