@@ -114,6 +114,8 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
     stdio: new Array<"pipe">(9).fill("pipe"),
   });
   const pipes: readonly unknown[] = child.stdio;
+  // Whoever waits for the start hears of it first; later ones have nothing to add.
+  child.on("error", () => {});
   // A child that is gone early closes its ends; the exit says why.
   for (const pipe of child.stdio) pipe?.on("error", () => {});
   const give = (fd: number, bytes: Uint8Array | string): void => void (pipes[fd] as Writable).end(bytes);

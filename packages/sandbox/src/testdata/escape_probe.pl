@@ -185,6 +185,17 @@ try_to "add an address", sub {
     $! = -$error;
     $error == 0;
 };
+for my $request ("CONNECT 127.0.0.1:$arg{port} HTTP/1.1", "CONNECT localhost:$arg{port} HTTP/1.1", "CONNECT [::1]:$arg{port6} HTTP/1.1",
+    "GET http://127.0.0.1:$arg{port}/ HTTP/1.1", "GET http://0:$arg{port}/ HTTP/1.1", "CONNECT 169.254.169.254:80 HTTP/1.1") {
+    try_to "pass the proxy by $request", sub {
+        socket(my $s, AF_INET, SOCK_STREAM, 0) or return 0;
+        connect $s, pack_sockaddr_in(3128, inet_aton('127.0.0.1')) or return 0;
+        syswrite $s, "$request\r\nHost: x\r\n\r\n";
+        sysread $s, my $answer, 4096 or return 0;
+        $! = POSIX::EACCES();
+        $answer !~ m{^HTTP/1.1 [45]};
+    };
+}
 try_to "find shared memory of the host", sub { my $ds = "\0" x 256; sys('shmctl', $arg{ipc} + 0, 2, $ds) >= 0 };
 
 # ---- what one user's processes can do to each other; it ends at the sandbox ----
