@@ -18,6 +18,17 @@ export interface PortForwardOptions {
  * A port inside as a port here, on 127.0.0.1. `SshClient.forward` makes it.
  *
  * A connection that cannot be made inside is closed with a reset.
+ *
+ * @example
+ * ```ts no-run
+ * import type { SshClient } from "@envport/ssh";
+ *
+ * async function look(shell: SshClient): Promise<string> {
+ *   await using web = await shell.forward(8080);
+ *   const answer = await fetch(`http://127.0.0.1:${String(web.port)}/`);
+ *   return await answer.text();
+ * }
+ * ```
  */
 export class PortForward implements AsyncDisposable {
   readonly #server: Server;

@@ -16,6 +16,16 @@ const KILL_MS = 1_000;
  * ```
  *
  * `SshClient.spawn` and `SshClient.shell` make it.
+ *
+ * @example
+ * ```ts no-run
+ * import type { SshClient } from "@envport/ssh";
+ *
+ * async function follow(shell: SshClient): Promise<void> {
+ *   await using log = await shell.spawn("tail -f server.log");
+ *   for await (const chunk of log.stdout) console.log(String(chunk));
+ * }
+ * ```
  */
 export class RemoteProcess implements CommandProcess, AsyncDisposable {
   /** Its end is the command's end of file. */

@@ -5,6 +5,7 @@ import type { AbortOptions } from "@envport/wire";
 import { mkdirSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Duplex } from "node:stream";
+import { bwrapCommand } from "./_bwrap_command.ts";
 import { hiddenPaths } from "./_hidden_paths.ts";
 import { HostRunner } from "./_host_runner.ts";
 import type { Runner } from "./_runner.ts";
@@ -82,6 +83,15 @@ export class WorkspacePlace implements Runner {
     this.#runner = undefined;
     if (runner) this.#stopping = runner.stop();
     await this.#stopping;
+  }
+
+  /** The program and arguments of a process of the caller's own, in a sandbox of its own. */
+  bwrapArgv(command: readonly string[]): string[] {
+    if (this.isolation === "none") return [...command];
+    const { root, cwd: guestPath } = this;
+    mkdirSync(root, { recursive: true });
+    const { hidden = hiddenPaths() } = this.#options;
+    return bwrapCommand(command, { root, guestPath, env: this.#env, hidden, options: this.#options });
   }
 
   /** What is in force in the sandbox; undefined where none runs. */

@@ -284,6 +284,28 @@ export class Workspace implements Service, AsyncDisposable {
     return shellArgv(command, this.#place.path);
   }
 
+  /**
+   * The program and arguments of a process of your own, in a sandbox of its own around the same directory: the same
+   * mounts, variables and user, but no seccomp filter, limits or proxy. `run` is the better way where it will do.
+   *
+   * @param command What to run; without isolation it comes back as it is.
+   */
+  bwrapArgv(command: readonly string[]): string[] {
+    return this.#place.bwrapArgv(command);
+  }
+
+  /**
+   * The capability of file tracking.
+   *
+   * @throws {EnvportError} `unsupported` Unless `trackFiles` is set.
+   */
+  fileTrackingCapability(name: string = "filetracking"): PublishedCapability {
+    throw new EnvportError(
+      "unsupported",
+      `Cannot describe capability '${name}' as this version does not track files: current value of 'trackFiles' is ${String(this.tracksFiles)}`,
+    );
+  }
+
   get #now(): Serving {
     if (!this.#serving) {
       throw new EnvportError(

@@ -2,10 +2,10 @@ import { EnvportError } from "@envport/wire";
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { once } from "node:events";
-import { stat } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import { startWorkspace } from "./_testing.ts";
+import { runProgram, startWorkspace } from "./_testing.ts";
 import type { TestWorkspace } from "./_testing.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -129,5 +129,45 @@ test("a busy port fails the start", async () => {
   const port = Number(new URL(box.workspace.sshUrl).port);
   const own = new Workspace(join(box.folder, "other"), { port, hidden: [] });
   await assert.rejects(own.start(), { code: "address-in-use" });
+  await own.stop();
+});
+
+test("bwrapArgv() and shellArgv() make up a process of the caller's own in a sandbox", async () => {
+  await using own = await startWorkspace({ env: { FOO: "bar" } });
+  await own.workspace.writeFile("file", "content");
+  const argv = own.workspace.bwrapArgv(
+    own.workspace.shellArgv("cat file; echo $FOO; id -u; cat /etc/shadow"),
+  );
+  const { stdout } = await runProgram(argv[0]!, argv.slice(1));
+  assert.match(String(stdout), /^contentbar\n[1-9]\d*\n$/);
+});
+
+test("the network and the limits that were asked for are in force", async () => {
+  await using own = await startWorkspace({ allowedHosts: ["example.com"], limits: { tmpfs: 1_000_000 } });
+  const { network, limits, uid } = own.workspace.report!;
+  assert.deepEqual([network.mode, network.allowedHosts], ["proxy", ["example.com"]]);
+  assert.equal(limits.tmpfs?.value, 1_000_000);
+  assert.notEqual(uid, 0);
+  assert.notEqual((await own.workspace.run("head -c 2000000 /dev/zero > /tmp/x")).exitCode, 0);
+  assert.equal(box.workspace.report?.network.mode, "none");
+});
+
+test("the environment's own folder is not visible, also below a mounted system directory", async () => {
+  const source = await mkdtemp("/usr/src/envport-test-");
+  await writeFile(join(source, "env.ts"), "SECRET-GRADER");
+  try {
+    await using own = await startWorkspace({ hidden: [source] });
+    const { stdout } = await own.workspace.run(
+      `cat ${source}/env.ts; ls -A ${source}; grep -rs SECRET-GRADER /usr/src`,
+    );
+    assert.equal(stdout, "");
+  } finally {
+    await rm(source, { recursive: true });
+  }
+});
+
+test("a workspace that would show the environment's own folder refuses to start", async () => {
+  const own = new Workspace(box.folder, { hidden: [join(box.folder, "workspace")] });
+  await assert.rejects(own.start(), { code: "service-failed" });
   await own.stop();
 });
