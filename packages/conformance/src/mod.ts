@@ -1,0 +1,6 @@
+/**
+ * The control-channel contract as a bench for any server or client.
+ *
+ * @module
+ */
+export {};
