@@ -1,7 +1,7 @@
 /** Servers to test the client against: a real one, and one that a script makes say anything. */
 import { Environment, serve } from "@envport/server";
 import type { ServeOptions, Server } from "@envport/server";
-import { FramedStream, SOCKET_OPTIONS, isJsonObject, parseFrame } from "@envport/wire";
+import { FramedStream, SOCKET_OPTIONS, parseFrame } from "@envport/wire";
 import type { JsonObject, Logger } from "@envport/wire";
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -42,6 +42,7 @@ export class FakeConnection {
   /** The next frame; undefined once the client has left. */
   async next(): Promise<Frame | undefined> {
     const line = await this.#framed.read().catch(() => undefined);
+    if (!line) this.socket.end();
     return line && (parseFrame(line) as Frame);
   }
 
@@ -49,7 +50,7 @@ export class FakeConnection {
   async expect(method: string): Promise<Frame> {
     const frame = await this.next();
     assert.equal(frame?.method, method);
-    return frame!;
+    return frame as Frame;
   }
 
   /** Sends frames in one packet. */
@@ -103,7 +104,7 @@ export interface FakeServer {
 
 /** Starts a server whose connections follow a script; what the script throws fails the test. */
 export async function fakeServer(
-  script: (connection: FakeConnection, index: number) => Promise<unknown> | void,
+  script: (connection: FakeConnection, index: number) => unknown,
   { port = 0 } = {},
 ): Promise<FakeServer> {
   const connections: FakeConnection[] = [];
@@ -211,9 +212,8 @@ export function noted(log: string[], name: string, promise: Promise<unknown>): P
 
 /** The code of an error of ours, or its name. */
 export function codeOf(error: unknown): string {
-  if (isJsonObject(error) && "code" in error && typeof error["code"] !== "undefined")
-    return String(error["code"]);
-  return (error as Error).name;
+  const { code, name } = error as { code?: string | number; name: string };
+  return String(code ?? name);
 }
 
 /** What a promise is rejected with. */

@@ -135,7 +135,7 @@ test("dismiss() finds work that would be next in the moment when the one before 
   const queue = new TurnQueue();
   const outcomes = Array.from({ length: 20 }, (_, index) => {
     const steps = async (): Promise<void> => {
-      for (let i = 0; i < index; i++) await undefined;
+      for (let i = 0; i < index; i++) await Promise.resolve();
     };
     const a = queue.run(steps);
     let begun = false;
