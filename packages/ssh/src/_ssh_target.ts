@@ -75,6 +75,6 @@ export async function privateKey(target: SshTarget): Promise<string> {
 function wrong(capability: Capability, key: string, value: unknown): EnvportError {
   return new EnvportError(
     "invalid-value",
-    `Cannot use binding '${capability.name}' as its '${key}' is not that of an SSH server: current value is ${JSON.stringify(value) ?? "undefined"}`,
+    `Cannot use binding '${capability.name}' as its '${key}' is not that of an SSH server: current value is ${JSON.stringify(value)}`,
   );
 }

@@ -50,7 +50,7 @@ export class RemoteProcess implements CommandProcess, AsyncDisposable {
     this.#channel = channel;
     this.exit = new Promise((resolve, reject) => {
       const fail = (): void => {
-        reject(lost.reason);
+        reject(lost.reason as Error);
       };
       channel.once("exit", (code: number | null, signal?: string) =>
         resolve({ code, signal: signal ?? null }),

@@ -81,9 +81,12 @@ export class ChannelWriter {
     else client._protocol.channelData(outgoing.id, bytes);
     outgoing.window -= size;
     this.#queue.shift();
-    if (size === entry.bytes.length) return entry.sent();
-    entry.bytes = entry.bytes.subarray(size);
-    this.#queue.push(entry);
+    if (size === entry.bytes.length) {
+      entry.sent();
+    } else {
+      entry.bytes = entry.bytes.subarray(size);
+      this.#queue.push(entry);
+    }
   }
 
   /** Whether the client's window and our socket have room; if not, `#flush` is called again when they have. */

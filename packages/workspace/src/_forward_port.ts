@@ -22,12 +22,16 @@ export interface ForwardRequest {
  * @param host The workspace.
  */
 export async function forwardPort(request: ForwardRequest, host: SessionHost): Promise<void> {
-  if (!LOOPBACK.has(request.host.toLowerCase())) return request.reject();
+  if (!LOOPBACK.has(request.host.toLowerCase())) {
+    request.reject();
+    return;
+  }
   let stream: Duplex;
   try {
     stream = await host.runner.connect(request.port);
   } catch {
-    return request.reject();
+    request.reject();
+    return;
   }
   const channel = request.accept() as ServerChannel | undefined;
   if (!channel) {
@@ -39,10 +43,16 @@ export async function forwardPort(request: ForwardRequest, host: SessionHost): P
 
 async function relay(channel: ServerChannel, stream: Duplex): Promise<void> {
   const writer = new ChannelWriter(channel);
-  const closed = new Promise<void>((resolve) => onClosed(channel, resolve));
+  const gone = new AbortController();
+  const closed = new Promise<void>((resolve) =>
+    onClosed(channel, () => {
+      gone.abort();
+      resolve();
+    }),
+  );
   const drained = async (then: () => void): Promise<void> => {
     await writer.drained();
-    then();
+    if (!gone.signal.aborted) then(); // a lost connection takes no more packets
   };
   channel.on("error", () => undefined);
   stream.on("error", () => undefined);

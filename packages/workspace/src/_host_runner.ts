@@ -61,8 +61,9 @@ export class HostRunner implements Runner {
     return socket;
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     for (const child of this.#children) signalGroup(child, "SIGKILL");
+    return Promise.resolve();
   }
 }
 

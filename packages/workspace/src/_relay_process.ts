@@ -25,9 +25,9 @@ const SIGNALS: ReadonlySet<string> = new Set(
  */
 export async function relayProcess(process: SandboxProcess, channel: ServerChannel): Promise<void> {
   const writer = new ChannelWriter(channel);
-  let closed = false;
+  const closed = new AbortController();
   onClosed(channel, () => {
-    closed = true;
+    closed.abort();
     process.kill();
     channel.resume();
   });
@@ -37,7 +37,7 @@ export async function relayProcess(process: SandboxProcess, channel: ServerChann
   const { code, signal } = await process.exit;
   await Promise.all(outputs);
   await writer.drained();
-  if (closed) return;
+  if (closed.signal.aborted) return; // a lost connection takes no more packets
   if (signal === null) channel.exit(code ?? 255);
   else if (SIGNALS.has(signal)) channel.exit(signal.slice(3), false, "");
   else channel.exit(128 + constants.signals[signal]); // what a shell would report

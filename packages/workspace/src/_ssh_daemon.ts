@@ -156,13 +156,19 @@ export class SshDaemon {
     };
     const sessions = new WeakMap<object, SshSession>();
     connection.on("session", (accept, reject) => {
-      if (!take()) return reject();
+      if (!take()) {
+        reject();
+        return;
+      }
       const session = accept();
       session.once("close", release);
       sessions.set(session, new SshSession(session, this.#options));
     });
     connection.on("tcpip", (accept, reject, { destIP, destPort }) => {
-      if (!take()) return reject();
+      if (!take()) {
+        reject();
+        return;
+      }
       void forwardPort({ accept, reject, host: destIP, port: destPort }, this.#options).then(release);
     });
     onEndOfWrite(connection, (session) => sessions.get(session)?.endOutput());
@@ -174,7 +180,10 @@ function onEndOfWrite(connection: Connection, ended: (session: object) => void):
   const { _chanMgr: channels, _protocol: protocol } = connectionInternals(connection);
   const { CHANNEL_REQUEST: original } = protocol._handlers;
   protocol._handlers.CHANNEL_REQUEST = (from, recipient, type, wantReply, data) => {
-    if (type !== "eow@openssh.com") return original(from, recipient, type, wantReply, data);
+    if (type !== "eow@openssh.com") {
+      original(from, recipient, type, wantReply, data);
+      return;
+    }
     const session = channels.get(recipient);
     if (typeof session === "object" && session !== null) ended(session);
   };

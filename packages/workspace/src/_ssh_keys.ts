@@ -58,7 +58,8 @@ export function provesKey(context: AuthContext, authorized: readonly ParsedKey[]
   }
   if (!match) return false;
   if (!context.signature) return true; // a question, not a login: ssh2 answers that the key would do
-  return match.verify(context.blob!, context.signature, context.hashAlgo) === true;
+  const result: unknown = match.verify(context.blob!, context.signature, context.hashAlgo);
+  return result === true; // it may be an Error
 }
 
 function parse(text: string, path: string): ParsedKey {

@@ -88,11 +88,13 @@ export class SshSession {
     } catch (error) {
       if (gone.signal.aborted) return;
       this.#host.log("cannot start a session", error);
-      await refuseSession(channel, reasonOf(error));
+      await refuseSession(channel, reasonOf(error)).catch(() => undefined);
       return;
     }
     for (const name of this.#early.splice(0)) this.#process.signal(name);
-    await relayProcess(this.#process, channel);
+    await relayProcess(this.#process, channel).catch((error: unknown) =>
+      this.#host.log("a session broke", error),
+    );
   }
 
   #setVariable(name: string, value: string): boolean {

@@ -120,7 +120,7 @@ test("a file that the agent keeps swapping for a link is never read through it",
     setsid bash -c 'while :; do cp -P link tmp; mv -T tmp file; cp real tmp; mv -T tmp file; done' >/dev/null 2>&1 &`);
   for (let i = 0; i < 40; i++) {
     const read = workspace.readFile("swap/file", { encoding: "utf8" });
-    const content = await read.catch((error: FileError) => error.code);
+    const content = await read.catch((error: unknown) => (error as FileError).code);
     assert.ok(["real\n", "ELOOP", "ENOENT", ""].includes(content), content);
   }
   await workspace.run("pkill -f 'cp -P link'; true");
