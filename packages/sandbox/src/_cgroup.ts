@@ -1,6 +1,7 @@
 import {
   accessSync,
   constants,
+  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -27,7 +28,7 @@ interface Hierarchy {
   readonly own: string;
 }
 
-/** The limit of each controller's file, by version. A file in brackets may be missing. */
+/** The files of each controller's limit, by version; not every kernel accounts for swap. */
 const FILES: Record<Controller, Record<1 | 2, readonly (readonly [file: string, required: boolean])[]>> = {
   memory: {
     1: [
@@ -60,7 +61,7 @@ export class Cgroup {
    * @param proc Where the kernel tells about this process.
    */
   constructor(limits: CgroupLimits, proc = "/proc/self") {
-    const name = `${PREFIX}${process.pid}-${randomBytes(4).toString("hex")}`;
+    const name = `${PREFIX}${String(process.pid)}-${randomBytes(4).toString("hex")}`;
     for (const [limit, controller] of [
       ["memory", "memory"],
       ["processes", "pids"],
@@ -107,26 +108,23 @@ function removed(group: string): boolean {
   }
 }
 
-/** Makes a group with a limit below a parent; false leaves nothing behind. */
+/** Makes a group with a limit below a parent, or adds the limit to one; false leaves nothing behind. */
 function bound(parent: string, name: string, version: 1 | 2, controller: Controller, value: number): boolean {
   const group = join(parent, name);
+  const isNew = !existsSync(group);
   try {
     removeAbandoned(parent);
     if (version === 2) enable(parent, controller);
-    mkdirSync(group, { recursive: true });
+    if (isNew) mkdirSync(group);
     accessSync(join(group, "cgroup.procs"), constants.W_OK);
     for (const [file, required] of FILES[controller][version]) {
-      try {
-        writeFileSync(join(group, file), file === "memory.swap.max" ? "0" : String(Math.floor(value)), {
-          flag: "r+",
-        });
-      } catch (error) {
-        if (required) throw error;
-      }
+      if (!required && !existsSync(join(group, file))) continue;
+      const limit = file === "memory.swap.max" ? 0 : Math.floor(value);
+      writeFileSync(join(group, file), String(limit), { flag: "r+" });
     }
     return true;
   } catch {
-    removed(group);
+    if (isNew) removed(group);
     return false;
   }
 }

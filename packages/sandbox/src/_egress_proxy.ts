@@ -99,7 +99,7 @@ export class EgressProxy {
     } catch (error) {
       const { status, message } = refusalOf(error);
       stream.end(
-        `HTTP/1.1 ${status} Refused\r\nX-Proxy-Error: ${message}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+        `HTTP/1.1 ${String(status)} Refused\r\nX-Proxy-Error: ${message}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
       );
       return;
     }
@@ -171,7 +171,7 @@ function splice(stream: Duplex, upstream: Socket): void {
 const unbracket = (host: string): string => host.replace(/^\[|\]$/g, "");
 
 function parseTarget(text: string): URL {
-  const url = URL.parse?.(text) ?? (URL.canParse(text) ? new URL(text) : null);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "http:" || url.username !== "" || url.password !== "")
     throw new Refusal(400, "bad-target");
   return url;

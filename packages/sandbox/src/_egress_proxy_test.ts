@@ -145,9 +145,9 @@ describe("plain requests", () => {
 describe("CONNECT", () => {
   test("opens a tunnel that passes half-closes on", async () => {
     const origin = await portOf(
-      createServer({ allowHalfOpen: true }, async (socket) =>
-        socket.end(`all of ${(await readAll(socket)).length}`),
-      ),
+      createServer({ allowHalfOpen: true }, (socket) => {
+        void readAll(socket).then((all) => socket.end(`all of ${all.length}`));
+      }),
     );
     const { port } = await proxy([`local.test:${origin}`]);
     const { head, socket } = await tunnel(port, `local.test:${origin}`);

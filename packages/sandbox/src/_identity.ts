@@ -25,7 +25,7 @@ export function chooseIdentity(root: string, asked: Identity | undefined): Ident
   if (!valid(identity.uid) || !valid(identity.gid)) {
     throw new SandboxError(
       "invalid-identity",
-      `Cannot run the sandbox as its user and group are not integers above 0: current value is "${identity.uid}:${identity.gid}"`,
+      `Cannot run the sandbox as its user and group are not integers above 0: current value is "${String(identity.uid)}:${String(identity.gid)}"`,
     );
   }
   return identity;

@@ -81,7 +81,7 @@ export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined):
     if (plan.identity !== undefined && isSwitchError(error)) throw identityError(plan.identity, error);
     await Promise.race([once(child.stderr!, "close"), sleep(STDERR_WAIT_MS)]);
     const reason = limit.aborted
-      ? `it was not ready within ${START_TIMEOUT_MS} ms`
+      ? `it was not ready within ${String(START_TIMEOUT_MS)} ms`
       : (error as Error).message;
     throw explainFailure(complaints(), reason, error);
   }
@@ -128,7 +128,7 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
 
 async function bringUp(plan: LaunchPlan, child: ChildProcess, complaints: () => string): Promise<Launched> {
   const init = await readInit(child.stdio[FD.info] as Readable);
-  const initFolder = openSync(`/proc/${init}`, constants.O_RDONLY | constants.O_DIRECTORY);
+  const initFolder = openSync(`/proc/${String(init)}`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     plan.confine?.([child.pid!, init]);
   } catch (error) {
@@ -137,7 +137,10 @@ async function bringUp(plan: LaunchPlan, child: ChildProcess, complaints: () => 
   ((child.stdio as readonly unknown[])[FD.block] as Writable).end("x");
   const reports = child.stdout!;
   await once(reports, "readable");
-  const agentFolder = openSync(`/proc/${firstChild(init)}/fd`, constants.O_RDONLY | constants.O_DIRECTORY);
+  const agentFolder = openSync(
+    `/proc/${String(firstChild(init))}/fd`,
+    constants.O_RDONLY | constants.O_DIRECTORY,
+  );
   return { child, orders: child.stdin!, reports, complaints, agentFolder, initFolder };
 }
 
@@ -155,7 +158,7 @@ async function readInit(info: Readable): Promise<number> {
 
 function firstChild(pid: number): number {
   try {
-    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
+    const [first] = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, "utf8").split(" ");
     if (first) return Number(first);
   } catch {
     // A kernel without the children file.
@@ -163,7 +166,7 @@ function firstChild(pid: number): number {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      if (new RegExp(`^PPid:\\s+${pid}$`, "m").test(readFileSync(`/proc/${name}/status`, "utf8")))
+      if (new RegExp(`^PPid:\\s+${String(pid)}$`, "m").test(readFileSync(`/proc/${name}/status`, "utf8")))
         return Number(name);
     } catch {
       // It ended meanwhile.
@@ -181,7 +184,7 @@ function isSwitchError(error: unknown): error is Error {
 function identityError({ uid, gid }: Identity, cause: Error): SandboxError {
   return new SandboxError(
     "invalid-identity",
-    `Cannot run the sandbox as this root may not become that user: current value is "${uid}:${gid}"`,
+    `Cannot run the sandbox as this root may not become that user: current value is "${String(uid)}:${String(gid)}"`,
     { cause, remedy: "choose an identity that the container maps, or serve as an ordinary user" },
   );
 }

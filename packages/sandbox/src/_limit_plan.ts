@@ -43,9 +43,9 @@ export function planLimits(limits: SandboxLimits = {}, cgroups = true): LimitPla
   return {
     prelude: [
       "ulimit -c 0;",
-      `ulimit -u ${processes};`,
-      memory !== undefined && !cgroup.enforces("memory") ? `ulimit -d ${kibibytes(memory)};` : "",
-      fileSize === undefined ? "" : `ulimit -f ${kibibytes(fileSize)};`,
+      `ulimit -u ${String(processes)};`,
+      memory !== undefined && !cgroup.enforces("memory") ? `ulimit -d ${String(kibibytes(memory))};` : "",
+      fileSize === undefined ? "" : `ulimit -f ${String(kibibytes(fileSize))};`,
     ].join(" "),
     tmpfs,
     cgroup,

@@ -120,7 +120,7 @@ export class Namespace {
         failed: (_, error) =>
           new SandboxError(
             "connect-failed",
-            `Cannot connect as nothing accepts on the sandbox's port ${port}: ${error}`,
+            `Cannot connect as nothing accepts on the sandbox's port ${String(port)}: ${error}`,
           ),
       },
     );
@@ -182,8 +182,10 @@ export class Namespace {
     switch (report.op) {
       case "ready":
         return;
-      case "slots":
-        return this.#addSlots(report.slots);
+      case "slots": {
+        this.#addSlots(report.slots);
+        return;
+      }
       case "started":
         return this.#settle(report.id)?.started(report.pid);
       case "failed":
@@ -191,8 +193,10 @@ export class Namespace {
         this.#processes.get(report.id)?.finish({ code: 127, signal: null });
         this.#processes.delete(report.id);
         return this.#settle(report.id)?.failed(report.code, report.error);
-      case "exit":
-        return this.#exited(report);
+      case "exit": {
+        this.#exited(report);
+        return;
+      }
       case "listening":
         return this.#listeners.get(report.name)?.opened();
       case "unlistened":
@@ -227,9 +231,10 @@ export class Namespace {
 
   async #incoming({ id, name }: Report & { op: "incoming" }): Promise<void> {
     const listener = this.#listeners.get(name);
-    const key = `in${id}`;
+    const key = `in${String(id)}`;
     if (listener === undefined || this.#streams.size >= MAX_INCOMING || this.#streams.has(key)) {
-      return this.#order({ op: "refuse", id });
+      this.#order({ op: "refuse", id });
+      return;
     }
     const slot = await this.#slots.take().catch(() => undefined);
     if (slot === undefined) return;
@@ -259,7 +264,7 @@ export class Namespace {
     }
     const words = complaints().trim();
     this.#die(
-      `bubblewrap ended with ${child.signalCode ?? `code ${child.exitCode}`}${words && `: ${words}`}`,
+      `bubblewrap ended with ${child.signalCode ?? `code ${String(child.exitCode)}`}${words && `: ${words}`}`,
     );
     await processGone(initFolder);
     for (const process of this.#processes.values()) process.finish({ code: null, signal: "SIGKILL" });
@@ -278,7 +283,7 @@ async function processGone(folder: number): Promise<void> {
   const deadline = performance.now() + END_TIMEOUT_MS;
   for (let pause = 1; performance.now() < deadline; pause = Math.min(pause * 2, 50)) {
     try {
-      const [, state] = /\) (\S)/.exec(readFileSync(`/proc/self/fd/${folder}/stat`, "latin1")) ?? [];
+      const [, state] = /\) (\S)/.exec(readFileSync(`/proc/self/fd/${String(folder)}/stat`, "latin1")) ?? [];
       if (state === "Z" || state === "X") return;
     } catch {
       return;

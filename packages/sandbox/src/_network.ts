@@ -101,7 +101,7 @@ export function hostsFile({ share, peers }: NetworkPlan, mounts: readonly Mount[
 }
 
 function proxyVariables(peers: readonly string[]): Record<string, string> {
-  const url = `http://127.0.0.1:${PROXY_PORT}`;
+  const url = `http://127.0.0.1:${String(PROXY_PORT)}`;
   const direct = ["localhost", "127.0.0.1", "::1", ...peers].join(",");
   return {
     http_proxy: url,
@@ -125,7 +125,7 @@ function checkPeers(peers: readonly Peer[], proxied: boolean): void {
     }
     if (!Number.isInteger(port) || port < 1024 || port > 65_535 || ports.has(port)) {
       throw new RangeError(
-        `Cannot place a peer as its port is not from 1024 to 65535 and its own: current value is "${port}"`,
+        `Cannot place a peer as its port is not from 1024 to 65535 and its own: current value is "${String(port)}"`,
       );
     }
     names.add(name);

@@ -72,7 +72,10 @@ export class PipeReader extends Readable {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#finished) return this.#drop();
+    if (this.#finished) {
+      this.#drop();
+      return;
+    }
     this.#onBytes?.(chunk.length);
     if (!this.push(chunk)) this.#socket.pause();
   }

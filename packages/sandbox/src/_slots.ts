@@ -28,9 +28,12 @@ export function openSlot(
       [from, O_RDONLY],
       [errors, O_RDONLY],
     ] as const) {
-      const fd = openSync(`/proc/self/fd/${folder}/${number}`, access | O_NONBLOCK | O_NOCTTY);
+      const fd = openSync(
+        `/proc/self/fd/${String(folder)}/${String(number)}`,
+        access | O_NONBLOCK | O_NOCTTY,
+      );
       opened.push(fd);
-      if (!fstatSync(fd).isFIFO()) throw new Error(`descriptor ${number} is no pipe`);
+      if (!fstatSync(fd).isFIFO()) throw new Error(`descriptor ${String(number)} is no pipe`);
     }
   } catch (error) {
     opened.forEach(closeSync);
@@ -57,7 +60,10 @@ export class SlotPool {
 
   add(slot: Slot): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) return next.resolve(slot);
+    if (next !== undefined) {
+      next.resolve(slot);
+      return;
+    }
     if (this.#closed === undefined) this.#free.push(slot);
     else closeSlot(slot);
   }

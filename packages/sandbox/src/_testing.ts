@@ -14,7 +14,6 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import ts from "typescript";
 import { onTestFinished } from "vitest";
 import type { Sandbox } from "./sandbox.ts";
 import type { SandboxCommand, SandboxExit } from "./sandbox_process.ts";
@@ -98,7 +97,9 @@ export async function until(
  * The package as JavaScript in a folder that every user can read, for programs that run as somebody else or die on
  * purpose. Returns the URL of its `mod.js`.
  */
-export function builtCopy(): string {
+export async function builtCopy(): Promise<string> {
+  // Loaded here alone: it takes as long as most tests.
+  const { default: ts } = await import("typescript");
   const folder = temporaryFolder();
   const source = import.meta.dirname;
   mkdirSync(join(folder, "dist"));

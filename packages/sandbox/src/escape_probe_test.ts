@@ -110,7 +110,7 @@ async function probeFrom(uid: number | undefined, options: Partial<SandboxOption
   execFileSync("perl", ["-e", addKey], isRoot ? { uid: NOBODY, gid: NOBODY } : {});
   const hidden = found.hidden === undefined ? [] : [dirname(String(found.hidden))];
   const source = `
-    import { Sandbox } from ${JSON.stringify(builtCopy())};
+    import { Sandbox } from ${JSON.stringify(await builtCopy())};
     const sandbox = new Sandbox(${JSON.stringify({ ...options, root, hidden })});
     const child = await sandbox.spawn({ argv: ["perl", "probe.pl", ...${JSON.stringify(wordsOf(found))}] });
     child.stderr.pipe(process.stderr);

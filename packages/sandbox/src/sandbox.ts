@@ -110,7 +110,9 @@ export class Sandbox {
    */
   async connect(port: number, { signal }: AbortOptions = {}): Promise<Duplex> {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-      throw new RangeError(`Cannot connect as the port is not from 1 to 65535: current value is "${port}"`);
+      throw new RangeError(
+        `Cannot connect as the port is not from 1 to 65535: current value is "${String(port)}"`,
+      );
     }
     const namespace = await this.#running(signal);
     return abortable(namespace.connect(port), signal, (stream) => void stream.destroy());

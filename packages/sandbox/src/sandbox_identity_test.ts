@@ -41,7 +41,7 @@ describe.runIf(isRoot)("served as root", () => {
       gid: 4322,
       isolation: "bwrap",
       seccomp: true,
-      network: "none",
+      network: { mode: "none" },
     });
   });
 
@@ -128,7 +128,7 @@ async function servedByNobody(options: Partial<SandboxOptions>, lines: string): 
   const root = temporaryFolder();
   if (isRoot) chownSync(root, NOBODY, NOBODY);
   const source = `
-    import { Sandbox } from ${JSON.stringify(builtCopy())};
+    import { Sandbox } from ${JSON.stringify(await builtCopy())};
     const sandbox = new Sandbox(${JSON.stringify({ ...options, root })});
     const child = await sandbox.spawn({ argv: ["bash", "-c", ${JSON.stringify(lines)}] });
     child.stdout.pipe(process.stdout);

@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { builtCopy, mark, processesWith, program, temporaryFolder, until } from "./_testing.ts";
 
 /** A serving process that keeps a sandbox with every kind of process in it. */
-function server(root: string, name: string): string {
+async function server(root: string, name: string): Promise<string> {
   return `
-    import { Sandbox } from ${JSON.stringify(builtCopy())};
+    import { Sandbox } from ${JSON.stringify(await builtCopy())};
     const sandbox = new Sandbox({ root: ${JSON.stringify(root)} });
     const idle = ["bash", "-c", "(setsid nohup sleep ${name} >/dev/null 2>&1 &); sleep ${name} & exec sleep ${name}"];
     await sandbox.spawn({ argv: idle });
@@ -24,7 +24,7 @@ test.each([
   mkdirSync(root);
   if (closed && process.getuid!() === 0) chmodSync(parent, 0o700);
   const name = mark();
-  const child = program(server(root, name));
+  const child = program(await server(root, name));
   await new Promise((resolve) => child.stdout!.once("data", resolve));
   await until(() => processesWith(name).length >= 6, 5000, "all kinds of processes run");
   const agents = sandboxesOf(child.pid!);
@@ -36,7 +36,7 @@ test.each([
 test("SIGKILL in any moment of the start leaves nothing", async () => {
   const root = temporaryFolder();
   const name = mark();
-  const source = server(root, name);
+  const source = await server(root, name);
   for (let attempt = 0; attempt < 12; attempt++) {
     const child = program(source);
     await until(() => sandboxesOf(child.pid!).length > 0, 5000, "bubblewrap runs");

@@ -74,7 +74,7 @@ describe("limits", () => {
   });
 
   test("on a command's time kill it and say so", async () => {
-    const sandbox = await limited({ wallTime: 300 });
+    const sandbox = await limited({ wallTime: 1500 });
     expect(await run(sandbox, "echo before; sleep 100")).toEqual({
       out: "before\n",
       err: "",

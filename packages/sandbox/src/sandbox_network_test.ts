@@ -66,7 +66,7 @@ describe("connect()", () => {
     }).listen(7003, "127.0.0.1", () => console.log("up"))`;
     const server = await sandbox.spawn({ argv: ["/run/envport/bin/node", "-e", source] });
     let said = "";
-    server.stdout.on("data", (chunk) => (said += chunk));
+    server.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
     await until(() => said === "up\n", 3000, "the server");
     const stream = await sandbox.connect(7003);
     expect(await readAll(stream)).toBe("first");
