@@ -2,7 +2,7 @@ import type { FramedStream, JsonObject, RequestMessage, RpcContext } from "@envp
 import { ErrorCode, ProtocolError, RpcServer, encodeFrame, isJsonObject, own } from "@envport/wire";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { publicError } from "./_public_error.ts";
-import type { Session, SessionConnection, Sessions } from "./_sessions.ts";
+import type { Session, SessionCall, SessionConnection, Sessions } from "./_sessions.ts";
 import { cancelledError } from "./_task_runner.ts";
 import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
@@ -158,7 +158,8 @@ export class ControlSession implements SessionConnection {
     };
   }
 
-  async #start({ request }: Call): Promise<JsonObject> {
+  async #start(call: Call): Promise<JsonObject> {
+    const { request } = call;
     const id = own(request.params, "id");
     if (typeof id !== "string") {
       throw new ProtocolError(ErrorCode.invalidParams, "tasks.start: 'id' must be a string");
@@ -167,7 +168,7 @@ export class ControlSession implements SessionConnection {
     if (!isJsonObject(args)) {
       throw new ProtocolError(ErrorCode.invalidParams, "tasks.start: 'args' must be an object");
     }
-    const prompt = await this.#sessions.start(this.#session, id, args);
+    const prompt = await this.#sessions.start(this.#session, id, args, this.#sessionCall(call));
     // The reply that cannot be sent says why; its task is over by then (FRAME-5).
     if (this.#isOurs() && !this.#canSend(request, prompt)) await this.#sessions.cancel(this.#session);
     return prompt;
@@ -183,9 +184,12 @@ export class ControlSession implements SessionConnection {
     }
   }
 
-  async #grade({ request, context, controller }: Call): Promise<JsonObject> {
-    const call = { params: request.params, connection: this, context, signal: controller.signal };
-    return await this.#sessions.grade(this.#session, call);
+  async #grade(call: Call): Promise<JsonObject> {
+    return await this.#sessions.grade(this.#session, this.#sessionCall(call));
+  }
+
+  #sessionCall({ request, context, controller }: Call): SessionCall {
+    return { params: request.params, connection: this, context, signal: controller.signal };
   }
 
   /**

@@ -16,8 +16,18 @@ export async function receiveAnswer(returns: Schema | undefined, params: JsonObj
   if (sent === undefined) return { content: "", raw: "" } satisfies Answer<never>;
   const raw = typeof sent === "string" ? sent : JSON.stringify(sent);
   const value = typeof sent === "string" ? parse(sent) : sent;
-  const result = value === undefined ? undefined : await validate(returns, value);
-  return { content: result && !result.issues ? result.value : raw, raw } satisfies Answer<unknown>;
+  const content = value === undefined ? raw : await validatedOr(raw, returns, value);
+  return { content, raw } satisfies Answer<unknown>;
+}
+
+/** The validated value; `raw` where it does not validate, or makes the schema's own code throw. */
+async function validatedOr(raw: string, schema: Schema, value: unknown): Promise<unknown> {
+  try {
+    const result = await validate(schema, value);
+    return result.issues ? raw : result.value;
+  } catch {
+    return raw;
+  }
 }
 
 function parse(text: string): unknown {

@@ -24,7 +24,8 @@ export async function validate(schema: Schema, value: unknown): Promise<Validate
   return {
     issues: result.issues.map(({ message, path = [] }) => ({
       message,
-      path: path.map((part) => pathKey(typeof part === "object" ? part.key : part)),
+      // Not `map`: a path may be of a class of its own.
+      path: Array.from(path, (part) => pathKey(typeof part === "object" ? part.key : part)),
     })),
   };
 }

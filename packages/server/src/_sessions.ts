@@ -26,8 +26,8 @@ export interface SessionsOptions extends SessionTableLimits {
   logger: Logger;
 }
 
-/** A `tasks.grade`, as its connection hands it on. */
-export interface GradeCall {
+/** A start or grade, as its connection hands it on. */
+export interface SessionCall {
   params: JsonObject;
   /** Who gets the reply. */
   connection: SessionConnection;
@@ -91,24 +91,28 @@ export class Sessions {
   /**
    * Starts a task in place of the session's earlier one (TASK-2).
    *
+   * @param session The session.
+   * @param id The task.
+   * @param args Its arguments.
+   * @param call What asks for it.
    * @throws {ProtocolError} If the task is unknown, or whatever the start throws.
    */
-  start(session: Session, id: string, args: JsonObject): Promise<JsonObject> {
+  start(session: Session, id: string, args: JsonObject, call: SessionCall): Promise<JsonObject> {
     return this.#inTurn(session, async () => {
+      this.#check(session, call);
       const cleanedUp = this.cancel(session);
       session.result = undefined;
       const template = this.#env.templates.get(id);
       const runner = template && this.#begin(session, template);
       await cleanedUp;
-      if (!runner)
+      if (!runner) {
         throw new ProtocolError(ErrorCode.invalidParams, `unknown task: '${id}'`, { type: "unknown-task" });
+      }
       return await this.#untilFailure(session, runner, runner.start(args));
     });
   }
 
   #begin(session: Session, template: Template): TaskRunner {
-    if (this.#stopping || !this.#table.has(session))
-      throw cancelledError(this.#stopping ? "shutdown" : "cancelled");
     const runner: TaskRunner = new TaskRunner(template, {
       sessionId: session.id,
       cancelGrace: this.#options.cancelGrace,
@@ -129,18 +133,22 @@ export class Sessions {
    * @param own The session that asks.
    * @param call What it asks.
    */
-  grade(own: Session, call: GradeCall): Promise<JsonObject> {
+  grade(own: Session, call: SessionCall): Promise<JsonObject> {
     return this.#inTurn(own, async () => {
       for (;;) {
-        // Who is gone, or has lost the session to somebody else, takes nothing with it.
-        if (call.signal.aborted || own.connection !== call.connection) throw cancelledError("cancelled");
-        if (this.#stopping) throw cancelledError("shutdown");
+        this.#check(own, call);
         const claim = this.#table.claim(own, performance.now());
         if (claim === "task") await this.#evaluate(own, own.runner!, call.params);
         if (claim !== "undecided") return this.#send(own, call);
         await this.#change(call.signal);
       }
     });
+  }
+
+  /** Who is gone, or has lost the session to somebody else, begins nothing any more. */
+  #check(session: Session, { connection, signal }: SessionCall): void {
+    if (this.#stopping) throw cancelledError("shutdown");
+    if (signal.aborted || session.connection !== connection) throw cancelledError("cancelled");
   }
 
   async #evaluate(session: Session, runner: TaskRunner, params: JsonObject): Promise<void> {
@@ -151,7 +159,7 @@ export class Sessions {
   }
 
   /** Lets a reply carry the stored result, if the session is still that of the connection which asked. */
-  #send(session: Session, { connection, context }: GradeCall): JsonObject {
+  #send(session: Session, { connection, context }: SessionCall): JsonObject {
     const { evaluation } = session.result!;
     if (session.connection !== connection) return evaluation;
     const result = this.#table.send(session);

@@ -357,6 +357,38 @@ export function trackedEnvironment(): Track {
   return { env, events, gates };
 }
 
+/** A {@linkcode trackedEnvironment} that is served. */
+export interface Stage extends Track {
+  server: Server;
+  log: RecordingLogger;
+  connect(): Promise<LineClient>;
+  /** Starts task `k` on a fresh connection, which then goes away; returns the id under which it is parked. */
+  park(k: number, drop?: (client: LineClient) => void): Promise<string>;
+}
+
+export async function stage(options: ServeOptions = {}): Promise<Stage> {
+  const track = trackedEnvironment();
+  const { server, log, connect } = await served(track.env, options);
+  const park = async (k: number, drop = (client: LineClient): void => client.destroy()): Promise<string> => {
+    const client = await connect();
+    const session = await client.hello();
+    await client.result("tasks.start", work(k));
+    const { parked } = server.stats().sessions;
+    drop(client);
+    await until(() => server.stats().sessions.parked === parked + 1, "the session being parked");
+    return session;
+  };
+  return { ...track, server, log, connect, park };
+}
+
+/** The params that start task `k`, which waits where `hold` says. */
+export function work(k: number, hold?: "start" | "grade" | "end"): object {
+  return { id: "work", args: hold ? { k, hold } : { k } };
+}
+
+/** What a grade fails with that has nothing to grade. */
+export const NO_TASK = { code: -32600, message: "no task in progress", data: { type: "no-task" } };
+
 /** A schema that takes any object as it is, made by hand: the server knows Standard Schema, not a library. */
 export function passThrough(): {
   readonly "~standard": {
