@@ -132,6 +132,10 @@ export class FrameReader {
     this.#offset = offset;
     if (offset < chunk.length) return;
     this.#offset = 0;
+    if (this.#chunks.length === 1) {
+      this.#chunks.pop();
+      return;
+    }
     this.#chunks[this.#first++] = EMPTY;
     const all = this.#first === this.#chunks.length;
     if (!all && (this.#first < DROP_CHUNKS || this.#first * 2 < this.#chunks.length)) return;

@@ -21,13 +21,16 @@ export const MAX_NESTING = 512;
  * ```
  */
 export function parseFrame(line: Uint8Array): unknown {
-  const fail = (why: string) => new ProtocolError(ErrorCode.parseError, `parse error: ${why}`);
   if (!isUtf8(line)) throw fail("not valid UTF-8");
-  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
+  const bytes = Buffer.isBuffer(line) ? line : Buffer.from(line.buffer, line.byteOffset, line.length);
   if (isNestedTooDeep(bytes, MAX_NESTING)) throw fail(`nested deeper than ${String(MAX_NESTING)}`);
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch {
     throw fail("not valid JSON");
   }
+}
+
+function fail(why: string): ProtocolError {
+  return new ProtocolError(ErrorCode.parseError, `parse error: ${why}`);
 }

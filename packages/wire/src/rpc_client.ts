@@ -32,14 +32,20 @@ const CLOSE_MS = 500;
  * @example
  * ```ts
  * import { FramedStream, RpcClient } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ * import { once } from "node:events";
  * import net from "node:net";
  *
- * async function environmentName(port: number): Promise<unknown> {
- *   const client = new RpcClient(new FramedStream(net.connect({ port, allowHalfOpen: true })));
- *   const { env } = await client.call("hello", {});
- *   await client.close();
- *   return env;
+ * const server = net.createServer((socket) => {
+ *   socket.once("data", () => socket.end('{"jsonrpc":"2.0","id":1,"result":{"ok":true}}\n'));
+ * });
+ * await once(server.listen(0, "127.0.0.1"), "listening");
+ * const { port } = server.address() as net.AddressInfo;
+ * {
+ *   await using client = new RpcClient(new FramedStream(net.connect({ port, allowHalfOpen: true })));
+ *   assert.deepEqual(await client.call("ping", {}), { ok: true });
  * }
+ * server.close();
  * ```
  */
 export class RpcClient {
