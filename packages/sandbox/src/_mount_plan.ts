@@ -5,6 +5,7 @@ import type { Mask } from "./bwrap_argv.ts";
 import { defaultSystemMounts } from "./default_system_mounts.ts";
 import type { Mount } from "./mount.ts";
 import { SandboxError } from "./sandbox_error.ts";
+import type { SandboxOptions } from "./sandbox_options.ts";
 
 /** Where Node is inside, whatever it is called outside. */
 export const NODE_PATH: string = `${SERVICE_FOLDER}/bin/node`;
@@ -40,13 +41,7 @@ const ESSENTIAL: readonly Mount[] = [
 ];
 
 /** The parts of the options that decide what is visible inside. */
-export interface MountRequest {
-  readonly root: string;
-  readonly guestPath: string;
-  readonly mounts: readonly Mount[];
-  readonly systemMounts?: readonly Mount[] | undefined;
-  readonly hidden: readonly string[];
-}
+export type MountRequest = Pick<SandboxOptions, "root" | "guestPath" | "mounts" | "systemMounts" | "hidden">;
 
 /** Checked and resolved: sources exist and are real paths, hidden paths are masked. */
 export interface MountPlan {
@@ -63,7 +58,7 @@ export interface MountPlan {
  * (`hidden-visible`).
  */
 export function planMounts(request: MountRequest): MountPlan {
-  const guestPath = checkDestination(request.guestPath, "guest path");
+  const guestPath = checkDestination(request.guestPath ?? "/workspace", "guest path");
   const root = resolveSource(request.root, "root");
   if (NO_ROOTS.has(root) || !statSync(root).isDirectory()) {
     throw new SandboxError(
@@ -73,10 +68,10 @@ export function planMounts(request: MountRequest): MountPlan {
   }
   const system = request.systemMounts ?? defaultSystemMounts();
   const essential = ESSENTIAL.filter(({ dst }) => !system.some((mount) => normalize(mount.dst) === dst));
-  const mounts = [...system, ...essential, ...request.mounts].flatMap(resolveMount);
+  const mounts = [...system, ...essential, ...(request.mounts ?? [])].flatMap(resolveMount);
   mounts.push({ kind: "ro", src: realpathSync(process.execPath), dst: NODE_PATH });
   const secrets = SECRETS.map(realOrSelf).flatMap((path) => masksOf(path, mounts, undefined));
-  const hidden = request.hidden.map(realOrSelf).flatMap((path) => masksOf(path, mounts, root));
+  const hidden = (request.hidden ?? []).map(realOrSelf).flatMap((path) => masksOf(path, mounts, root));
   const kernel = mounts.flatMap(({ kind, dst }) => (kind === "proc" ? kernelMasks(dst) : []));
   return { root, guestPath, mounts, masks: withoutNested([...secrets, ...kernel, ...hidden]) };
 }

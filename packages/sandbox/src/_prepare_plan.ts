@@ -33,11 +33,8 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
   const network = planNetwork(options);
   const bwrap = findBwrap(options.bwrap);
   const mounts = planMounts({
-    root: options.root,
-    guestPath: options.guestPath ?? "/workspace",
+    ...options,
     mounts: [...(network.share ? resolverMount() : []), ...(options.mounts ?? [])],
-    systemMounts: options.systemMounts,
-    hidden: options.hidden ?? [],
   });
   const identity = chooseIdentity(mounts.root, options.identity);
   const stage =
@@ -86,7 +83,8 @@ function realOrUndefined(path: string): string | undefined {
   }
 }
 
-function bindSources({ mounts, root }: MountPlan): { path: string; writable: boolean }[] {
+/** The host paths of a plan. */
+export function bindSources({ mounts, root }: MountPlan): { path: string; writable: boolean }[] {
   const sources = mounts.flatMap(({ kind, src }) =>
     (kind === "ro" || kind === "rw") && src !== undefined ? [{ path: src, writable: kind === "rw" }] : [],
   );

@@ -29,12 +29,22 @@ export function stageCommand(
   if (hiddenAway.length === 0) return undefined;
   const barriers = [...new Set(hiddenAway.map(({ barrier }) => barrier))];
   return [
-    ...[bwrap, "--die-with-parent", "--dev-bind", "/", "/"],
+    bwrap,
+    "--die-with-parent",
+    "--dev-bind",
+    "/",
+    "/",
     ...barriers.flatMap((barrier) => ["--perms", "0755", "--tmpfs", barrier]),
     ...outermost(hiddenAway).flatMap((source) => showAt(source)),
-    ...["--", "setpriv", "--reuid", String(identity.uid), "--regid", String(identity.gid), "--clear-groups"],
-    ...["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"],
+    "--",
+    ...dropCommand(identity),
   ];
+}
+
+/** The words before a command that run it as an identity, without root's rights. */
+export function dropCommand({ uid, gid }: Identity): string[] {
+  const user = ["--reuid", String(uid), "--regid", String(gid), "--clear-groups"];
+  return ["setpriv", ...user, "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"];
 }
 
 /** Outer folders first, without what a bind of an outer folder shows anyway. */
@@ -54,6 +64,8 @@ function showAt({ path, writable, barrier }: { path: string; writable: boolean; 
   return [
     ...folders.flatMap((folder) => ["--perms", "0755", "--dir", folder]),
     ...(isFolder ? ["--perms", "0755", "--dir", path] : []),
-    ...[writable ? "--bind" : "--ro-bind", path, path],
+    writable ? "--bind" : "--ro-bind",
+    path,
+    path,
   ];
 }

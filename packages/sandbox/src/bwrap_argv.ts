@@ -16,8 +16,14 @@ export interface BwrapLayout {
   readonly root: string;
   /** Where `root` appears; it is mounted last. */
   readonly guestPath: string;
-  /** Descriptors that bubblewrap inherits. */
-  readonly fds: { readonly info: number; readonly block: number; readonly seccomp?: number | undefined };
+  /** Descriptors that bubblewrap inherits, for its options of the same names. */
+  readonly fds?:
+    | {
+        readonly info?: number | undefined;
+        readonly block?: number | undefined;
+        readonly seccomp?: number | undefined;
+      }
+    | undefined;
   /** The largest size of each tmpfs, in bytes. */
   readonly tmpfs: number;
   /**
@@ -71,7 +77,6 @@ export function isWithin(path: string, folder: string): boolean {
  *   mounts: [{ kind: "ro", src: "/usr", dst: "/usr" }],
  *   root: "/srv/task",
  *   guestPath: "/workspace",
- *   fds: { info: 3, block: 4 },
  *   tmpfs: 2 ** 30,
  *   path: "/usr/bin",
  * });
@@ -80,14 +85,17 @@ export function isWithin(path: string, folder: string): boolean {
  */
 export function bwrapArgv(layout: BwrapLayout): string[] {
   checkMountPoints(layout);
-  const { fds, root, guestPath } = layout;
+  const { fds = {}, root, guestPath } = layout;
+  const inherited = (name: string, fd: number | undefined): string[] =>
+    fd === undefined ? [] : [name, String(fd)];
   return [
     ...NAMESPACES,
     ...(layout.shareNetwork === true ? [] : ["--unshare-net"]),
     ...["--cap-drop", "ALL", "--hostname", "workspace"],
     ...["--clearenv", "--setenv", "PATH", layout.path],
-    ...["--info-fd", String(fds.info), "--block-fd", String(fds.block)],
-    ...(fds.seccomp === undefined ? [] : ["--seccomp", String(fds.seccomp)]),
+    ...inherited("--info-fd", fds.info),
+    ...inherited("--block-fd", fds.block),
+    ...inherited("--seccomp", fds.seccomp),
     // Otherwise bubblewrap makes them for their owner alone.
     ...["/run", SERVICE_FOLDER, `${SERVICE_FOLDER}/bin`, "/var"].flatMap((path) => [
       "--perms",

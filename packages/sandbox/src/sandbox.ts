@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import type { AbortOptions } from "./abort_options.ts";
+import { DEFAULT_PATH } from "./default_path.ts";
 import { ConfineError, launch } from "./_launch.ts";
 import { Namespace, endError } from "./_namespace.ts";
 import { openNetwork } from "./_network.ts";
@@ -10,9 +11,6 @@ import { SandboxError } from "./sandbox_error.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 import type { SandboxCommand, SandboxProcess } from "./sandbox_process.ts";
 import type { SandboxReport } from "./sandbox_report.ts";
-
-/** `PATH` of commands unless `env` says otherwise; Node is at the end. */
-export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/envport/bin";
 
 /**
  * A persistent bubblewrap sandbox around a directory.

@@ -13,7 +13,8 @@ import { openNetwork } from "./_network.ts";
 import { preparePlan } from "./_prepare_plan.ts";
 import { readAll, run, temporaryFolder, until } from "./_testing.ts";
 import { HostList } from "./host_list.ts";
-import { DEFAULT_PATH, Sandbox } from "./sandbox.ts";
+import { DEFAULT_PATH } from "./default_path.ts";
+import { Sandbox } from "./sandbox.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 
 function sandboxOf(options: Partial<SandboxOptions> = {}): Sandbox {
