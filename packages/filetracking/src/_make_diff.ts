@@ -1,0 +1,109 @@
+import type { Change } from "./_changes.ts";
+import { gitPatch } from "./_git_patch.ts";
+import { quoteName, toText } from "./_names.ts";
+import type { FileNode } from "./_nodes.ts";
+import { holdsSecret } from "./_secret_content.ts";
+import type { FileModes, FilePatch } from "./file_diff.ts";
+import type { FileTrackingLimits } from "./file_tracking_limits.ts";
+
+/** What goes into one reply, and what has to wait. */
+export interface DiffParts {
+  readonly patches: FilePatch[];
+  readonly reported: Change[];
+  readonly left: Change[];
+}
+
+/** How long to look for a small diff: of one file, and of all in one reply. */
+const FILE_MS = 200;
+const TOTAL_MS = 3000;
+/** What an entry takes besides its patch and path, as JSON. */
+const ENTRY_BYTES = 512;
+
+/**
+ * Describes changes, small files first, as far as the limits of a reply reach. A change whose content is still unread
+ * waits for a later scan.
+ */
+export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits): DiffParts {
+  const parts: DiffParts = { patches: [], reported: [], left: [] };
+  const deadline = performance.now() + TOTAL_MS;
+  let bytes = 0;
+  let replyBytes = 0;
+  for (const change of changes.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
+    if (change.after?.state === "unread" || isOver(bytes, replyBytes, limits)) {
+      parts.left.push(change);
+      continue;
+    }
+    const patch = describe(change, limits, Math.min(FILE_MS, deadline - performance.now()));
+    const patchBytes = Buffer.byteLength(patch.patch);
+    const entryBytes = Buffer.byteLength(JSON.stringify(patch.patch)) + 6 * patch.path.length + ENTRY_BYTES;
+    if (bytes + patchBytes > limits.diffBytes || replyBytes + entryBytes > limits.replyBytes) {
+      parts.left.push(change);
+      continue;
+    }
+    bytes += patchBytes;
+    replyBytes += entryBytes;
+    parts.patches.push(patch);
+    parts.reported.push(change);
+  }
+  return parts;
+}
+
+/** A reply that is full takes nothing more: no patch is made in vain. */
+function isOver(bytes: number, replyBytes: number, limits: FileTrackingLimits): boolean {
+  return bytes >= limits.diffBytes || replyBytes + ENTRY_BYTES >= limits.replyBytes;
+}
+
+function sizeOf({ before, after }: Change): number {
+  return Math.max(before?.size ?? 0, after?.size ?? 0);
+}
+
+function describe(change: Change, limits: FileTrackingLimits, timeoutMs: number): FilePatch {
+  const { path, before, after } = change;
+  const mode = modesOf(before, after);
+  return {
+    path: toText(path),
+    status: before ? (after ? "modified" : "deleted") : "added",
+    patch: patchOf(change, limits, timeoutMs),
+    size_before: before?.size ?? 0,
+    size_after: after?.size ?? 0,
+    content_hash_before: before?.hash ?? null,
+    content_hash_after: after?.hash ?? null,
+    ...(mode && { mode }),
+  };
+}
+
+function modesOf(before: FileNode | undefined, after: FileNode | undefined): FileModes | undefined {
+  const isPlain = (node: FileNode | undefined): boolean => node === undefined || node.gitMode === "100644";
+  const same = !before || !after || before.octalMode === after.octalMode;
+  if (same && isPlain(before) && isPlain(after)) return undefined;
+  return { before: before?.octalMode ?? null, after: after?.octalMode ?? null };
+}
+
+/** A patch, or one sentence that stands in for it. */
+function patchOf({ path, before, after }: Change, limits: FileTrackingLimits, timeoutMs: number): string {
+  const sides = [before, after].filter((node) => node !== undefined);
+  const say = (sentence: string): string => `${sentence}: ${quoteName(path)}\n`;
+  if (sides.some((node) => node.state === "secret")) return say("Secret file changed (content redacted)");
+  if (sides.some((node) => node.state === "unreadable")) return say("File not readable");
+  if (sides.some((node) => node.size > limits.diffFileBytes)) {
+    const sizes = `${String(before?.size ?? 0)} -> ${String(after?.size ?? 0)} bytes`;
+    return say(`File too large to diff (${sizes})`);
+  }
+  if (before && after && before.hash !== undefined && before.hash === after.hash) {
+    return gitPatch(path, modeOnly(before), modeOnly(after), timeoutMs);
+  }
+  if (sides.some((node) => node.content === undefined))
+    return say("File not diffed as its content was not kept");
+  if (sides.some((node) => holdsSecret(node.content!)))
+    return say("File with a secret changed (content redacted)");
+  return gitPatch(path, side(before), side(after), timeoutMs);
+}
+
+function side(node: FileNode | undefined): { mode: string; content: Buffer } | undefined {
+  return node && { mode: node.gitMode, content: node.content! };
+}
+
+/** Where both sides have the same content, none is needed. */
+function modeOnly(node: FileNode): { mode: string; content: Buffer } {
+  return { mode: node.gitMode, content: Buffer.alloc(0) };
+}
