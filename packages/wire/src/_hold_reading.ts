@@ -1,14 +1,27 @@
 import type { ByteStream } from "./byte_stream.ts";
 
-const FILLER = Buffer.allocUnsafeSlow(64 * 1024);
+/** What Node reads from a socket at a time. */
+const READ_BYTES = 64 * 1024;
+const FILLER = Buffer.allocUnsafeSlow(READ_BYTES);
+
+/**
+ * Whether a reset that arrived together with a chunk would be reported as a clean end: by Node up to 24, if the chunk did
+ * not fill its buffer and reading does not stop in between.
+ *
+ * @param stream The stream that the chunk came from.
+ * @param chunk The chunk.
+ */
+export function mayHideReset(stream: ByteStream, chunk: Uint8Array): boolean {
+  return stream.localPort !== undefined && chunk.length < READ_BYTES;
+}
 
 /**
  * Keeps a TCP stream from reading on until the next turn of the event loop. To be called while a `data` event is being
- * handled, on a stream whose own direction has ended.
+ * handled, on a stream whose own direction has ended: no question to the kernel tells a reset from an end any more then
+ * (see `wasReset`).
  *
- * Node up to 24 reports a reset that arrives together with data as a clean end, unless reading stops in between; and once
- * our own end was sent, no question to the kernel tells the two apart any more (see `wasReset`). Reading stops when the
- * stream's own buffer is full, so it is filled with bytes that {@linkcode isFiller} knows and nobody passes on.
+ * Reading stops when the stream's own buffer is full, so it is filled with bytes that {@linkcode isFiller} knows and
+ * nobody passes on.
  *
  * @param stream The stream.
  * @param goOn Called at the next turn; it resumes the stream.

@@ -1,5 +1,5 @@
 import { HalfCloseReaper } from "./_half_close_reaper.ts";
-import { holdReading, isFiller } from "./_hold_reading.ts";
+import { holdReading, isFiller, mayHideReset } from "./_hold_reading.ts";
 import type { ByteStream } from "./byte_stream.ts";
 import { resetStream, wasReset } from "./byte_stream.ts";
 import type { ReleasedStream } from "./framed_stream.ts";
@@ -112,7 +112,7 @@ function connect(direction: Direction, reverse: Direction, reaper: HalfCloseReap
     if (isFiller(chunk)) return;
     push(direction, chunk);
     reaper.refresh();
-    if (from.writableEnded && from.localPort !== undefined) holdReading(from, resume);
+    if (from.writableEnded && mayHideReset(from, chunk)) holdReading(from, resume);
   });
   to.on("drain", () => {
     resume();
