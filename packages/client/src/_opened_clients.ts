@@ -9,9 +9,6 @@ interface Opened {
   attempt: SharedAttempt<CapabilityClient>;
 }
 
-/** How long capability clients have to close in good order, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 5_000;
-
 /** The clients of capabilities that have been opened: one for each binding and protocol (CLI-4). */
 export class OpenedClients {
   readonly #opened = new Set<Opened>();
@@ -49,17 +46,18 @@ export class OpenedClients {
   }
 
   /**
-   * Closes those that are open, in good order if they can within 5 s, and gives up those that are being opened.
+   * Closes those that are open, and gives up those that are being opened.
    *
    * @param reason What the latter fail with.
+   * @param timeout How long closing is waited for, in milliseconds.
    */
-  async close(reason: Error): Promise<void> {
+  async close(reason: Error, timeout: number): Promise<void> {
     const closing = [...this.#opened].map(async ({ attempt }) => {
       attempt.abandon(reason);
       await (await attempt.result).close();
     });
     const bound = new AbortController();
-    const late = sleep(CLOSE_TIMEOUT_MS, undefined, { signal: bound.signal }).catch(() => {});
+    const late = sleep(timeout, undefined, { signal: bound.signal }).catch(() => {});
     await Promise.race([Promise.allSettled(closing), late]);
     bound.abort();
   }

@@ -50,7 +50,7 @@ export class FakeConnection {
   async expect(method: string): Promise<Frame> {
     const frame = await this.next();
     assert.equal(frame?.method, method);
-    return frame as Frame;
+    return frame;
   }
 
   /** Sends frames in one packet. */
@@ -133,13 +133,14 @@ export async function fakeServer(
 /** A daemon behind a binding; its sockets are half-open ones. */
 export async function daemon(
   onConnection: (socket: net.Socket) => void,
+  { port = 0 } = {},
 ): Promise<{ port: number; sockets: net.Socket[] }> {
   const sockets: net.Socket[] = [];
   const listener = net.createServer(SOCKET_OPTIONS, (socket) => {
     sockets.push(socket.on("error", () => {}));
     onConnection(socket);
   });
-  await listening(listener, 0);
+  await listening(listener, port);
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => listener.close(resolve));
@@ -235,4 +236,56 @@ export async function until(condition: () => boolean, what: string): Promise<voi
     if (performance.now() > deadline) throw new Error(`It does not hold within 10 s: ${what}`);
     await sleep(5);
   }
+}
+
+export interface Relay {
+  readonly url: string;
+  /** Ends every connection on both sides. */
+  cut(): void;
+  /** From now on nothing passes over the connections that are open, and neither side is told when the other leaves. */
+  freeze(): void;
+  /** The same for what the server says only. */
+  mute(): void;
+}
+
+/** A link to a server that can fail: a port whose connections are passed on. */
+export async function relay(port: number): Promise<Relay> {
+  const links: { near: net.Socket; far: net.Socket; muted: boolean; frozen: boolean }[] = [];
+  const listener = net.createServer({ allowHalfOpen: true }, (near) => {
+    const link = {
+      near,
+      far: net.connect({ port, host: "127.0.0.1", allowHalfOpen: true }),
+      muted: false,
+      frozen: false,
+    };
+    links.push(link);
+    for (const [from, to] of [
+      [near, link.far],
+      [link.far, near],
+    ] as const) {
+      const silent = (): boolean => link.frozen || (link.muted && to === near);
+      from.on("error", () => {}).on("data", (chunk) => silent() || to.write(chunk));
+      from.on("end", () => silent() || to.end()).on("close", () => link.frozen || to.destroy());
+    }
+  });
+  await listening(listener, 0);
+  const cut = (): void => {
+    for (const { near, far } of links) {
+      near.destroy();
+      far.destroy();
+    }
+  };
+  onTestFinished(async () => {
+    cut();
+    await new Promise((resolve) => listener.close(resolve));
+  });
+  const mark = (change: { muted: true } | { frozen: true }): void => {
+    for (const link of links) Object.assign(link, change);
+  };
+  return {
+    url: `tcp://127.0.0.1:${portOf(listener)}`,
+    cut,
+    freeze: () => mark({ frozen: true }),
+    mute: () => mark({ muted: true }),
+  };
 }

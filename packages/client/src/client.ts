@@ -12,6 +12,9 @@ import { SharedAttempt } from "./_shared_attempt.ts";
 import type { Manifest } from "./manifest.ts";
 import type { EvaluationResult, GradeOptions, Task, TaskInfo } from "./task.ts";
 
+/** How long capability clients have to close in good order, in milliseconds. */
+const CLOSE_CLIENTS_MS = 5_000;
+
 /** What a client tells without being asked. */
 export interface ClientEvents {
   /** A forwarder's tunnel was refused; its local connection was reset (CLI-8). */
@@ -292,12 +295,12 @@ export class Client extends EventEmitter<ClientEvents> {
   /** Closes what was opened, the forwarders and the connection; the task stays parked (CLI-6). Idempotent. */
   close(): Promise<void> {
     const reason = new EnvportError("closed", "Cannot go on as the client was closed");
-    return (this.#closing ??= this.#close(reason));
+    return (this.#closing ??= this.#close(reason, CLOSE_CLIENTS_MS));
   }
 
-  async #close(reason: EnvportError): Promise<void> {
+  async #close(reason: EnvportError, clientsMs: number): Promise<void> {
     this.#resuming?.abandon(reason);
-    await this.#opened.close(reason);
+    await this.#opened.close(reason, clientsMs);
     await this.#routes.close();
     await this.#connection.close();
   }
@@ -310,7 +313,7 @@ export class Client extends EventEmitter<ClientEvents> {
   abort(reason: EnvportError = new EnvportError("closed", "Cannot go on as the client was aborted")): void {
     this.#connection.abort(reason);
     void this.#routes.close();
-    this.#closing ??= this.#close(reason);
+    this.#closing ??= this.#close(reason, 0);
   }
 
   /** The same as {@linkcode Client.close}. */
