@@ -4,8 +4,10 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import v8 from "node:v8";
+import vm from "node:vm";
 import type { JsonObject, PublishedCapability } from "@envport/wire";
-import { SOCKET_OPTIONS, isJsonObject } from "@envport/wire";
+import { SOCKET_OPTIONS, isJsonObject, wasReset } from "@envport/wire";
 import { onTestFinished } from "vitest";
 import { Environment } from "./environment.ts";
 import type { LogLevel, Logger } from "./logger.ts";
@@ -66,6 +68,20 @@ export function gate(): Gate {
   return { opened, open };
 }
 
+/** Bytes that arrive in chunks, joined only when somebody looks. */
+class Bytes {
+  #chunks: Buffer[] = [];
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+  }
+
+  get all(): Buffer {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0]!;
+  }
+}
+
 /** A client that speaks lines over a raw socket; it is destroyed when the test ends. */
 export class LineClient {
   readonly socket: net.Socket;
@@ -73,9 +89,9 @@ export class LineClient {
   readonly frames: Frame[] = [];
   /** How the server's direction ended. */
   readonly ended: Promise<"end" | "reset">;
-  /** Everything that has arrived. */
-  received: Buffer = Buffer.alloc(0);
-  #parsed = 0;
+  readonly #bytes = new Bytes();
+  /** Pieces of a line whose end has not come. */
+  #line: Buffer[] = [];
   #id = 0;
   #closed = false;
   #wake: (() => void)[] = [];
@@ -83,7 +99,7 @@ export class LineClient {
   constructor(socket: net.Socket) {
     this.socket = socket;
     this.ended = new Promise((resolve) => {
-      socket.once("end", () => resolve("end")).once("close", () => resolve("reset"));
+      socket.once("end", () => resolve(endOf(socket))).once("close", () => resolve("reset"));
     });
     socket
       .on("data", (chunk) => this.#take(chunk))
@@ -100,17 +116,21 @@ export class LineClient {
     return client;
   }
 
+  /** Everything that has arrived. */
+  get received(): Buffer {
+    return this.#bytes.all;
+  }
+
   #take(chunk: Buffer): void {
-    this.received = Buffer.concat([this.received, chunk]);
-    for (
-      let end = this.received.indexOf(10, this.#parsed);
-      end >= 0;
-      end = this.received.indexOf(10, this.#parsed)
-    ) {
-      const line = this.received.subarray(this.#parsed, end).toString();
-      this.#parsed = end + 1;
+    this.#bytes.push(chunk);
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      const line = Buffer.concat([...this.#line, chunk.subarray(start, end)]).toString();
+      this.#line = [];
+      start = end + 1;
       if (line.startsWith("{")) this.frames.push(JSON.parse(line) as Frame);
     }
+    if (start < chunk.length) this.#line.push(chunk.subarray(start));
     this.#notify();
   }
 
@@ -206,6 +226,11 @@ export class LineClient {
   }
 }
 
+/** Node before 26 reports a reset behind data as an end. */
+function endOf(socket: net.Socket): "end" | "reset" {
+  return wasReset(socket) ? "reset" : "end";
+}
+
 /** Ways in which a client goes away. */
 export const DROPS = [
   ["FIN", (client: LineClient) => client.destroy()],
@@ -216,16 +241,18 @@ export const DROPS = [
 export class DaemonConnection {
   readonly socket: net.Socket;
   readonly ended: Promise<"end" | "reset">;
-  received: Buffer = Buffer.alloc(0);
+  readonly #bytes = new Bytes();
 
   constructor(socket: net.Socket) {
     this.socket = socket;
     this.ended = new Promise((resolve) => {
-      socket.once("end", () => resolve("end")).once("close", () => resolve("reset"));
+      socket.once("end", () => resolve(endOf(socket))).once("close", () => resolve("reset"));
     });
-    socket
-      .on("error", () => {})
-      .on("data", (chunk) => (this.received = Buffer.concat([this.received, chunk])));
+    socket.on("error", () => {}).on("data", (chunk) => this.#bytes.push(chunk));
+  }
+
+  get received(): Buffer {
+    return this.#bytes.all;
   }
 }
 
@@ -298,6 +325,20 @@ export async function until(condition: () => boolean, what = "the condition"): P
       throw new Error(`Cannot go on as ${what} does not hold after 10 s`);
     await sleep(2);
   }
+}
+
+v8.setFlagsFromString("--expose-gc");
+const collectGarbage = vm.runInNewContext("gc") as () => void;
+
+/** Bytes of memory that something still refers to. */
+export async function heldMemory(): Promise<number> {
+  // Array buffers are given back in the background.
+  for (let i = 0; i < 3; i++) {
+    collectGarbage();
+    await sleep(10);
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 /** Timers and sockets that are alive in this process, by kind. */
