@@ -5,12 +5,13 @@ import type { ChannelInternals } from "./_ssh2.ts";
 /** The extended data type of standard error. */
 const STDERR = 1;
 /** As much may wait in the connection's socket; ssh2 itself never looks. */
-const SOCKET_BYTES = 1024 * 1024;
+const SOCKET_BYTES = 256 * 1024;
 
 interface Entry {
   bytes: Buffer;
   readonly toStderr: boolean;
-  readonly sent: () => void;
+  /** Not there while it is being written for the first time. */
+  sent: (() => void) | undefined;
 }
 
 /**
@@ -33,18 +34,21 @@ export class ChannelWriter {
   }
 
   /**
-   * Queues bytes.
+   * Writes bytes, or as many as there is room for, and queues the rest.
    *
    * @param bytes Left alone by the caller from now on.
    * @param toStderr Which of the two outputs.
-   * @returns Resolves when they have gone out or the channel is closed: the time to read more.
+   * @param sent Called later, if at all: when what was queued has gone out, or the channel is closed.
+   * @returns Whether all has gone out at once; if not, it is the time to stop reading until `sent` is called.
    */
-  write(bytes: Buffer, toStderr = false): Promise<void> {
-    if (this.#closed || bytes.length === 0) return Promise.resolve();
-    return new Promise((sent) => {
-      this.#queue.push({ bytes, toStderr, sent });
-      this.#flush();
-    });
+  write(bytes: Buffer, toStderr: boolean, sent: () => void): boolean {
+    if (this.#closed || bytes.length === 0) return true;
+    const entry = { bytes, toStderr, sent: undefined as (() => void) | undefined };
+    this.#queue.push(entry);
+    this.#flush();
+    if (this.#queue.length === 0 || !this.#queue.includes(entry)) return true;
+    entry.sent = sent;
+    return false;
   }
 
   /** Resolves when nothing is queued any more. */
@@ -55,7 +59,7 @@ export class ChannelWriter {
 
   #close(): void {
     this.#closed = true;
-    for (const { sent } of this.#queue.splice(0)) sent();
+    for (const { sent } of this.#queue.splice(0)) sent?.();
     this.#rest();
   }
 
@@ -82,7 +86,7 @@ export class ChannelWriter {
     outgoing.window -= size;
     this.#queue.shift();
     if (size === entry.bytes.length) {
-      entry.sent();
+      entry.sent?.();
     } else {
       entry.bytes = entry.bytes.subarray(size);
       this.#queue.push(entry);

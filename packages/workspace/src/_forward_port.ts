@@ -66,9 +66,9 @@ async function relay(channel: ServerChannel, stream: Duplex): Promise<void> {
     stream.on("drain", resume).on("close", resume);
   });
   channel.once("end", () => stream.end());
+  const more = (): void => void stream.resume();
   stream.on("data", (chunk: Buffer) => {
-    stream.pause();
-    void writer.write(chunk).then(() => stream.resume());
+    if (!writer.write(chunk, false, more)) stream.pause();
   });
   stream.once("end", () => void drained(() => channel.eof()));
   stream.once("close", () => void drained(() => channel.close()));

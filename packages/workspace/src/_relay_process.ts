@@ -47,7 +47,8 @@ export async function relayProcess(process: SandboxProcess, channel: ServerChann
 /** Tells why a session has no process, in one line, and ends it. */
 export async function refuseSession(channel: ServerChannel, reason: string): Promise<void> {
   const writer = new ChannelWriter(channel);
-  await writer.write(Buffer.from(`workspace: cannot start the session: ${reason}\n`), true);
+  writer.write(Buffer.from(`workspace: cannot start the session: ${reason}\n`), true, () => undefined);
+  await writer.drained();
   channel.exit(1);
   channel.end();
 }
@@ -68,9 +69,9 @@ function relayInput(channel: ServerChannel, { stdin }: SandboxProcess): void {
 
 /** Reads only what the client takes. */
 async function relayOutput(output: Readable, writer: ChannelWriter, toStderr: boolean): Promise<void> {
+  const resume = (): void => void output.resume();
   output.on("data", (chunk: Buffer) => {
-    output.pause();
-    void writer.write(chunk, toStderr).then(() => output.resume());
+    if (!writer.write(chunk, toStderr, resume)) output.pause();
   });
   await new Promise<void>((resolve) => {
     output

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -32,8 +32,8 @@ async function succeed(program: string, ...args: string[]): Promise<StockResult>
   return result;
 }
 
-const sftp = (batch: string): Promise<StockResult> =>
-  runProgram("sftp", ["-F", box.config, "-b", "-", "box"], { input: batch });
+const sftp = (batch: string, timeout = 15_000): Promise<StockResult> =>
+  runProgram("sftp", ["-F", box.config, "-b", "-", "box"], { input: batch, timeout });
 
 test("sftp puts, gets, lists, renames, links and removes", async () => {
   const content = randomBytes(3_000_000);
@@ -87,6 +87,30 @@ test("scp -r carries a tree of small files both ways", async () => {
   await succeed("scp", "-r", "-F", box.config, "box:tree", join(local, "tree-back"));
   assert.equal((await readdir(join(local, "tree-back"))).length, 200);
   assert.equal(await readFile(join(local, "tree-back", "file-77"), "utf8"), "file-77");
+});
+
+test("two thousand small files go through SFTP both ways as they are", { timeout: 120_000 }, async () => {
+  const many = join(local, "many");
+  await mkdir(many);
+  const names = Array.from({ length: 2_000 }, (_, i) => `f${String(i)}`);
+  for (const name of names) await writeFile(join(many, name), randomBytes(1 + (Number(name.slice(1)) % 700)));
+  const batch = `put -r ${many}\nlcd ${local}\nget -r many many-back\n`;
+  const { code, stderr } = await sftp(batch, 100_000);
+  assert.equal(code, 0, stderr);
+  await succeed("diff", "-r", many, join(local, "many-back"));
+});
+
+test("a file of one gibibyte goes through SFTP both ways as it is", { timeout: 300_000 }, async () => {
+  const [big, back] = [join(local, "big"), join(local, "big-back")];
+  // Random at the start of every MiB, holes in between: quick to make and to compare, and no two blocks alike.
+  const file = await open(big, "w");
+  for (let i = 0; i < 1_024; i++) await file.write(randomBytes(4_096), 0, 4_096, i * 1_048_576);
+  await file.truncate(1_073_741_824);
+  await file.close();
+  const { code, stderr } = await sftp(`put ${big} big\nget big ${back}\n`, 280_000);
+  assert.equal(code, 0, stderr);
+  await succeed("cmp", big, back);
+  await Promise.all([rm(big), rm(back), box.workspace.run("rm big")]);
 });
 
 test("rsync carries a tree both ways", async () => {

@@ -323,7 +323,7 @@ export class Workspace implements Service, AsyncDisposable {
     const keys = await loadKeys({ hostKeyPath, authorizedClientKeys });
     const { path, cwd } = this.#place;
     const daemon = new SshDaemon({ user: this.sshUser, keys, runner: this.#place, path, cwd, log });
-    const folder = mkdtempSync(join(tmpdir(), "envport-"));
+    const folder = mkdtempSync(join(socketParent(), "envport-"));
     const onTcp = host !== undefined || port !== undefined;
     const target = onTcp
       ? { host: host ?? "127.0.0.1", port: port ?? 0 }
@@ -347,6 +347,11 @@ export class Workspace implements Service, AsyncDisposable {
     if (serving) rmSync(serving.folder, { recursive: true, force: true });
     this.#resolveClosed(undefined);
   }
+}
+
+/** A socket's path is at most 107 bytes. */
+function socketParent(): string {
+  return tmpdir().length < 80 ? tmpdir() : "/tmp";
 }
 
 function bracket(host: string): string {
