@@ -20,6 +20,10 @@ const MAX_FREE_SLOTS = 128;
 const MAX_INCOMING = 256;
 /** Ended processes whose output background processes hold open; the oldest are closed. */
 const MAX_LINGERING = 256;
+/** Orders that the spawn server has not read; more mean that it does not read. */
+const MAX_ORDER_BYTES = 64 * 2 ** 20;
+/** How long the spawn server may take to start a process: it may be stopped, or the sandbox out of processes. */
+const ANSWER_TIMEOUT_MS = 30_000;
 /** How long the kernel may take to end a namespace's processes. */
 const END_TIMEOUT_MS = 10_000;
 
@@ -46,6 +50,7 @@ export class Namespace {
   readonly #orders: Writable;
   readonly #launched: Launched;
   readonly #release: () => Promise<void>;
+  readonly #answerTimeout: number;
   readonly #slots = new SlotPool();
   readonly #pending = new Map<number, Pending>();
   readonly #processes = new Map<number, PipedProcess>();
@@ -61,8 +66,10 @@ export class Namespace {
   /**
    * @param launched A sandbox whose spawn server is up.
    * @param release Called once nothing of it runs any more.
+   * @param answerTimeout After how many milliseconds a spawn server that does not answer loses the namespace.
    */
-  constructor(launched: Launched, release: () => Promise<void>) {
+  constructor(launched: Launched, release: () => Promise<void>, answerTimeout: number = ANSWER_TIMEOUT_MS) {
+    this.#answerTimeout = answerTimeout;
     this.#launched = launched;
     this.#release = release;
     this.#child = launched.child;
@@ -81,7 +88,16 @@ export class Namespace {
   }
 
   /** @throws {SandboxError} If the program cannot be started (`spawn-failed`) or the namespace ends (`died`, `stopped`). */
-  async spawn({ argv, env, cwd, pty, limits }: StartOrder): Promise<SandboxProcess> {
+  async spawn(order: StartOrder): Promise<SandboxProcess> {
+    const answered = deadline(this.#answerTimeout, () => this.#die("its spawn server does not answer"));
+    try {
+      return await this.#spawn(order);
+    } finally {
+      answered();
+    }
+  }
+
+  async #spawn({ argv, env, cwd, pty, limits }: StartOrder): Promise<SandboxProcess> {
     const slot = await this.#slots.take();
     const id = this.#nextId++;
     const order = {
@@ -99,6 +115,7 @@ export class Namespace {
           terminal: pty !== undefined,
           limits,
           order: (order) => this.#order({ ...order, id }),
+          overdue: () => this.#die("a process could not be killed"),
         });
         this.#processes.set(id, process);
         return process;
@@ -161,7 +178,9 @@ export class Namespace {
   }
 
   #order(order: { op: string } & Record<string, unknown>): void {
-    if (this.#end === undefined) this.#orders.write(`${JSON.stringify(order)}\n`);
+    if (this.#end !== undefined) return;
+    this.#orders.write(`${JSON.stringify(order)}\n`);
+    if (this.#orders.writableLength > MAX_ORDER_BYTES) this.#die("the spawn server reads no orders");
   }
 
   #settle(id: number): Pending | undefined {
@@ -276,6 +295,12 @@ export class Namespace {
     await this.#release();
     return this.#end!;
   }
+}
+
+/** Acts unless told otherwise in time. An event loop that was blocked meanwhile gets a second to read what has come. */
+function deadline(ms: number, act: () => void): () => void {
+  let timer = setTimeout(() => (timer = setTimeout(act, 1000)), ms);
+  return () => clearTimeout(timer);
 }
 
 /** Waits until a process has ended; the kernel ends the first of a namespace after all others. */

@@ -19,7 +19,12 @@ export interface PipedProcessOptions {
   readonly limits: ProcessLimits;
   /** Tells the spawn server. */
   readonly order: (order: { op: string } & Record<string, unknown>) => void;
+  /** Called where the process does not end although it was killed. */
+  readonly overdue: () => void;
 }
+
+/** After SIGHUP, the 2 s to SIGKILL, and some: then the spawn server is not doing what it is told. */
+const KILL_TIMEOUT_MS = 7000;
 
 /** The host's view of a process: its pipes, and orders about it. */
 export class PipedProcess implements SandboxProcess {
@@ -29,15 +34,17 @@ export class PipedProcess implements SandboxProcess {
   readonly stderr: PipeReader | undefined;
   readonly exit: Promise<SandboxExit>;
   readonly #order: PipedProcessOptions["order"];
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #overdue: () => void;
+  readonly #timers: NodeJS.Timeout[] = [];
   #resolveExit!: (exit: SandboxExit) => void;
   #outputLeft: number;
   #limit: SandboxExit["limit"];
   #ended = false;
 
-  constructor({ pid, slot, terminal, limits, order }: PipedProcessOptions) {
+  constructor({ pid, slot, terminal, limits, order, overdue }: PipedProcessOptions) {
     this.pid = pid;
     this.#order = order;
+    this.#overdue = overdue;
     this.#outputLeft = limits.output ?? Infinity;
     this.exit = new Promise((resolve) => (this.#resolveExit = resolve));
     const count = (bytes: number): void => this.#count(bytes);
@@ -47,8 +54,7 @@ export class PipedProcess implements SandboxProcess {
     this.stdout = new PipeReader(slot.from, count);
     if (terminal) closeSync(slot.errors);
     this.stderr = terminal ? undefined : new PipeReader(slot.errors, count);
-    if (limits.wallTime !== undefined)
-      this.#timer = setTimeout(() => this.#exceed("wallTime"), limits.wallTime);
+    if (limits.wallTime !== undefined) this.#after(limits.wallTime, () => this.#exceed("wallTime"));
   }
 
   signal(name: NodeJS.Signals): void {
@@ -56,7 +62,9 @@ export class PipedProcess implements SandboxProcess {
   }
 
   kill(): void {
-    if (!this.#ended) this.#order({ op: "kill" });
+    if (this.#ended) return;
+    this.#order({ op: "kill" });
+    this.#after(KILL_TIMEOUT_MS, this.#overdue);
   }
 
   resize({ rows, cols }: TerminalSize): void {
@@ -67,7 +75,7 @@ export class PipedProcess implements SandboxProcess {
   finish(exit: SandboxExit): void {
     if (this.#ended) return;
     this.#ended = true;
-    clearTimeout(this.#timer);
+    this.#timers.forEach(clearTimeout);
     this.stdin.destroy();
     this.stdout.finish();
     this.stderr?.finish();
@@ -83,6 +91,10 @@ export class PipedProcess implements SandboxProcess {
   close(): void {
     this.stdout.close();
     this.stderr?.close();
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#timers.push(setTimeout(act, ms));
   }
 
   #count(bytes: number): void {

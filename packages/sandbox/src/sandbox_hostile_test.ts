@@ -1,6 +1,11 @@
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { DEFAULT_PATH } from "./default_path.ts";
+import { launch } from "./_launch.ts";
+import { Namespace } from "./_namespace.ts";
+import { preparePlan } from "./_prepare_plan.ts";
 import { run, temporaryFolder, until } from "./_testing.ts";
 import { Sandbox } from "./sandbox.ts";
 
@@ -66,7 +71,50 @@ describe("an impostor of the spawn server", () => {
   });
 });
 
+describe("a spawn server that was stopped", () => {
+  test("loses the namespace after a while, so that nothing hangs", async () => {
+    const options = { root: temporaryFolder() };
+    const { plan, release } = preparePlan(options, DEFAULT_PATH, false);
+    const agent = readFileSync(join(import.meta.dirname, "_agent.cjs"));
+    const namespace = new Namespace(await launch({ ...plan, agent }, undefined), release, 200);
+    onTestFinished(() => namespace.stop());
+    const command = { env: { PATH: DEFAULT_PATH }, cwd: "/", limits: {} };
+    await (
+      await namespace.spawn({ ...command, argv: ["bash", "-c", "(sleep 0.1; kill -STOP 2) & true"] })
+    ).exit;
+    await sleep(300);
+    await expect(namespace.spawn({ ...command, argv: ["true"] })).rejects.toMatchObject({ code: "died" });
+    expect(await namespace.ended).toEqual({ reason: "died", detail: "its spawn server does not answer" });
+  });
+
+  test("loses it as well when it does not kill", { timeout: 30_000 }, async () => {
+    const sandbox = new Sandbox({ root: temporaryFolder(), limits: { wallTime: 500 } });
+    onTestFinished(() => sandbox.stop());
+    const closed = sandbox.closed;
+    const process = await sandbox
+      .spawn({ argv: ["bash", "-c", "sleep 0.2; kill -STOP 2; sleep 1000"] })
+      .catch(() => undefined);
+    expect(await process?.exit).toEqual({ code: null, signal: "SIGKILL", limit: "wallTime" });
+    expect(await closed).toEqual({ reason: "died", detail: "a process could not be killed" });
+    expect((await run(sandbox, "echo fresh")).out).toBe("fresh\n");
+  });
+});
+
 describe("processes that do not behave", () => {
+  test("cannot keep the serving process busy with reports", async () => {
+    const sandbox = await started();
+    const words = 'my $flood = qq({"op":"what","x":1}\n) x 1000; print $flood while 1';
+    const impostor = await sandbox.spawn({
+      argv: ["perl", "-e", `select undef, undef, undef, 0.2; ${IMPOSTOR(words)}`],
+    });
+    await sleep(500);
+    const before = process.cpuUsage();
+    await sleep(1000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1e6).toBeLessThan(0.6);
+    impostor.kill();
+  });
+
   test("in the background cannot keep the serving process busy by writing for ever", async () => {
     const sandbox = await started();
     await run(sandbox, "for i in 1 2 3 4; do yes & done; echo started");
