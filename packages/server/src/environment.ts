@@ -22,7 +22,10 @@ export interface UseOptions {
   after?: readonly Service[];
 }
 
-/** Runs around serving; see {@linkcode Environment.initialize}. */
+/** Runs before the port opens; its signal aborts when the start is given up. */
+export type InitializeHook = (options: AbortOptions) => Promise<void> | void;
+
+/** Runs when serving ends; see {@linkcode Environment.shutdown}. */
 export type Hook = () => Promise<void> | void;
 
 /** Runs at a task's end; see {@linkcode Environment.onTaskEnd}. */
@@ -53,7 +56,7 @@ export class Environment {
   readonly #templates = new Map<string, Template>();
   readonly #capabilities = new Map<string, PublishedCapability>();
   readonly #services = new ServiceSet();
-  readonly #initializers: Hook[] = [];
+  readonly #initializers: InitializeHook[] = [];
   readonly #shutdowns: Hook[] = [];
   readonly #taskEndHooks: TaskEndHook[] = [];
   #running: Promise<void> | undefined;
@@ -123,7 +126,7 @@ export class Environment {
    *
    * @param hook Runs once each time the environment is started.
    */
-  initialize(hook: Hook): void {
+  initialize(hook: InitializeHook): void {
     this.#initializers.push(hook);
   }
 
@@ -206,8 +209,9 @@ export class Environment {
       for (const capability of await this.#services.start({ signal })) this.addCapability(capability);
       for (const [index, hook] of this.#initializers.entries()) {
         signal?.throwIfAborted();
-        await this.#initialize(hook, index, signal);
+        await this.#initialize(hook, index, { signal });
       }
+      signal?.throwIfAborted();
     } catch (error) {
       const failures = await this.stop();
       if (failures.length === 0) throw error;
@@ -216,14 +220,11 @@ export class Environment {
     }
   }
 
-  /** Runs a hook; one that knows of no signal is not waited for once the start is given up. */
-  async #initialize(hook: Hook, index: number, signal: AbortSignal | undefined): Promise<void> {
-    const aborted = new Promise<void>((resolve) =>
-      signal?.addEventListener("abort", () => resolve(), { once: true }),
-    );
+  async #initialize(hook: InitializeHook, index: number, options: AbortOptions): Promise<void> {
     try {
-      await Promise.race([hook(), aborted]);
+      await hook(options);
     } catch (error) {
+      options.signal?.throwIfAborted();
       const name = hook.name || `number ${String(index + 1)}`;
       throw new EnvportError(
         "service-failed",
@@ -231,7 +232,6 @@ export class Environment {
         { cause: error },
       );
     }
-    signal?.throwIfAborted();
   }
 
   /**

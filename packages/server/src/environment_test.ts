@@ -281,18 +281,22 @@ describe("hooks", () => {
     );
   });
 
-  test("an initialize hook that hangs is not waited for once the start is given up", async () => {
+  test("an initialize hook is told when the start is given up, and its end is waited for", async () => {
     const events: string[] = [];
     const controller = new AbortController();
     const env = new Environment();
     env.use(fake("s", events));
-    env.initialize(() => new Promise(() => {}));
+    env.initialize(async ({ signal }) => {
+      await untilAborted(signal).catch(() => sleep(20));
+      events.push("hook over");
+      throw new Error("no matter");
+    });
     env.initialize(() => void events.push("never"));
     const starting = env.start({ signal: controller.signal });
     await until(() => events.includes("s started"));
     controller.abort(new Error("given up"));
     await expect(starting).rejects.toThrow("given up");
-    expect(events).toEqual(["s starts", "s started", "s stops"]);
+    expect(events).toEqual(["s starts", "s started", "hook over", "s stops"]);
   });
 
   test("task-end hooks all run, whatever one of them does", async () => {

@@ -5,7 +5,7 @@
  */
 export type { Answer } from "./answer.ts";
 export { Environment } from "./environment.ts";
-export type { EnvironmentOptions, Hook, TaskEndHook, UseOptions } from "./environment.ts";
+export type { EnvironmentOptions, Hook, InitializeHook, TaskEndHook, UseOptions } from "./environment.ts";
 export { evaluation } from "./evaluation.ts";
 export type { Evaluation, EvaluationInit, Subscore } from "./evaluation.ts";
 export { consoleLogger } from "./logger.ts";
