@@ -1,11 +1,10 @@
-import { DEFAULT_PATH, SERVICE_FOLDER, Sandbox, SandboxError } from "@envport/sandbox";
-import type { SandboxCommand, SandboxProcess, SandboxReport } from "@envport/sandbox";
+import { DEFAULT_PATH, SERVICE_FOLDER, Sandbox, SandboxError, bwrapCommand } from "@envport/sandbox";
+import type { SandboxCommand, SandboxOptions, SandboxProcess, SandboxReport } from "@envport/sandbox";
 import { EnvportError } from "@envport/wire";
 import type { AbortOptions } from "@envport/wire";
 import { mkdirSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Duplex } from "node:stream";
-import { bwrapCommand } from "./_bwrap_command.ts";
 import { hiddenPaths } from "./_hidden_paths.ts";
 import { HostRunner } from "./_host_runner.ts";
 import type { Runner } from "./_runner.ts";
@@ -86,12 +85,8 @@ export class WorkspacePlace implements Runner {
   }
 
   /** The program and arguments of a process of the caller's own, in a sandbox of its own. */
-  bwrapArgv(command: readonly string[]): string[] {
-    if (this.isolation === "none") return [...command];
-    const { root, cwd: guestPath } = this;
-    mkdirSync(root, { recursive: true });
-    const { hidden = hiddenPaths() } = this.#options;
-    return bwrapCommand(command, { root, guestPath, env: this.#env, hidden, options: this.#options });
+  bwrapArgv(argv: readonly string[]): string[] {
+    return this.isolation === "none" ? [...argv] : bwrapCommand(this.#sandboxOptions(), { argv });
   }
 
   /** What is in force in the sandbox; undefined where none runs. */
@@ -117,13 +112,22 @@ export class WorkspacePlace implements Runner {
   }
 
   #make(): Runner {
-    const { network = false, hidden = hiddenPaths(), ...options } = this.#options;
+    if (this.isolation === "bwrap") return new Sandbox(this.#sandboxOptions());
     mkdirSync(this.root, { recursive: true });
-    const root = realpathSync(this.root);
-    if (this.isolation === "none") return new HostRunner(root, this.#env);
-    const { mounts, systemMounts, limits, identity, allowedHosts, peers } = options;
-    const mode = network === true ? "outbound" : network === false ? "none" : network;
-    const sandbox = { root, guestPath: this.cwd, env: this.#env, network: mode, hidden } as const;
-    return new Sandbox({ ...sandbox, mounts, systemMounts, limits, identity, allowedHosts, peers });
+    return new HostRunner(realpathSync(this.root), this.#env);
+  }
+
+  #sandboxOptions(): SandboxOptions {
+    mkdirSync(this.root, { recursive: true });
+    const { network = false, hidden = hiddenPaths() } = this.#options;
+    const { mounts, systemMounts, limits, identity, allowedHosts, peers } = this.#options;
+    return {
+      root: realpathSync(this.root),
+      guestPath: this.cwd,
+      env: this.#env,
+      network: network === true ? "outbound" : network === false ? "none" : network,
+      hidden,
+      ...{ mounts, systemMounts, limits, identity, allowedHosts, peers },
+    };
   }
 }
