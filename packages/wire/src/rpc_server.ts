@@ -103,10 +103,7 @@ export class RpcServer {
       if (first) this.#receive(first);
       for (;;) {
         await this.drained();
-        await this.#until(
-          () => this.#inFlight < MAX_IN_FLIGHT && this.#bytesInFlight <= MAX_BYTES_IN_FLIGHT,
-          lost,
-        );
+        await this.#until(() => this.#hasRoom(), lost);
         const line = await this.#framed.read({ signal: this.#stopped.signal });
         if (line === undefined) break;
         this.#receive(line);
@@ -167,6 +164,13 @@ export class RpcServer {
     await this.#until(() => this.#inFlight === 0);
     await linger(this.#framed);
     return "closed";
+  }
+
+  /** A single request may be of any size: the one behind it may be its cancel (TASK-8). */
+  #hasRoom(): boolean {
+    return (
+      this.#inFlight < 2 || (this.#inFlight < MAX_IN_FLIGHT && this.#bytesInFlight <= MAX_BYTES_IN_FLIGHT)
+    );
   }
 
   readonly #changed = (): void => this.#wake?.();
