@@ -191,7 +191,12 @@ export class Sessions {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#changed();
-    await Promise.all([...this.#runners].map((runner) => runner.cancel("shutdown")));
+    await Promise.all(
+      [...this.#runners].map(async (runner) => {
+        await runner.cancel("shutdown");
+        this.#forget(this.#holders.get(runner)!, runner);
+      }),
+    );
   }
 
   /** Executes a call once the session's earlier ones are over: it may have changed hands while one is running. */
