@@ -3,61 +3,115 @@
  * there leads nowhere else. It opens without waiting for a pipe's other end and without following a link, and looks at
  * what it has opened rather than at the name.
  *
- * Arguments: `read path maxBytes`, `write path mode` (the content is on standard input), `stat path`. The first line of
- * its output is JSON, `{"ok": …}` or `{"code": "ENOENT"}`; the content follows, and is whole if it exits with 0.
+ * ```text
+ * request  {"act": "read", "path", "max"} | {"act": "write", "path", "mode", "size"} | {"act": "stat", "path"}, newline,
+ *          `size` bytes
+ * answer   {"ok": …, "size"} | {"code": "ENOENT"}, newline, `size` bytes
+ * ```
  */
 export const FILE_SCRIPT = `
 "use strict";
 const fs = require("fs"), path = require("path");
-const [act, name, argument] = process.argv.slice(1);
-const file = path.resolve(name);
 const { O_RDONLY, O_WRONLY, O_CREAT, O_NONBLOCK = 0, O_NOCTTY = 0, O_NOFOLLOW = 0 } = fs.constants;
 const refuse = (code) => { throw Object.assign(new Error(code), { code }); };
-let answered = false;
-const answer = (value) => { answered = true; fs.writeSync(1, JSON.stringify(value) + "\\n"); };
 const kind = (s) => s.isFile() ? "file" : s.isDirectory() ? "directory" : s.isSymbolicLink() ? "symlink" : "other";
-function open(flags, mode) {
-  const fd = fs.openSync(file, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, mode);
-  const stats = fs.fstatSync(fd);
-  if (stats.isDirectory()) refuse("EISDIR");
-  if (!stats.isFile()) refuse("ENOTFILE");
-  const real = process.platform === "linux" ? fs.readlinkSync("/proc/self/fd/" + fd) : fs.realpathSync(file);
-  if (real !== file) refuse("ELOOP");
-  return { fd, stats };
+let input = Buffer.alloc(0);
+function more() {
+  const chunk = Buffer.allocUnsafe(65536);
+  const size = fs.readSync(0, chunk, 0, chunk.length, null);
+  if (size === 0) process.exit();
+  return chunk.subarray(0, size);
 }
-function copy(from, to, limit) {
-  const buffer = Buffer.allocUnsafe(65536);
-  for (let left = limit; left > 0; ) {
-    const size = fs.readSync(from, buffer, 0, Math.min(buffer.length, left), null);
-    if (size === 0) return;
-    for (let at = 0; at < size; ) at += fs.writeSync(to, buffer, at, size - at);
-    left -= size;
+function line() {
+  for (;;) {
+    const end = input.indexOf(10);
+    if (end >= 0) {
+      const text = input.toString("utf8", 0, end);
+      input = input.subarray(end + 1);
+      return text;
+    }
+    input = Buffer.concat([input, more()]);
+  }
+}
+function writeAll(fd, bytes) {
+  for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at);
+}
+function take(size, use) {
+  for (let left = size; left > 0; ) {
+    if (input.length === 0) input = more();
+    const bytes = input.subarray(0, left);
+    input = input.subarray(bytes.length);
+    left -= bytes.length;
+    use(bytes);
+  }
+}
+function answer(value, content = []) {
+  writeAll(1, Buffer.from(JSON.stringify(value) + "\\n"));
+  for (const chunk of content) writeAll(1, chunk);
+}
+function open(file, flags, mode) {
+  const fd = fs.openSync(file, flags | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, mode);
+  try {
+    const stats = fs.fstatSync(fd);
+    if (stats.isDirectory()) refuse("EISDIR");
+    if (!stats.isFile()) refuse("ENOTFILE");
+    const real = process.platform === "linux" ? fs.readlinkSync("/proc/self/fd/" + fd) : fs.realpathSync(file);
+    if (real !== file) refuse("ELOOP");
+    return { fd, stats };
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+function content(fd, max) {
+  const chunks = [];
+  for (let size = 0; ; ) {
+    const chunk = Buffer.allocUnsafe(65536);
+    const got = fs.readSync(fd, chunk, 0, chunk.length, null);
+    if (got === 0) return { chunks, size };
+    size += got;
+    if (size > max) refuse("EFBIG");
+    chunks.push(chunk.subarray(0, got));
   }
 }
 const acts = {
-  read() {
-    const { fd, stats } = open(O_RDONLY);
-    if (stats.size > Number(argument)) refuse("EFBIG");
-    answer({ ok: true });
-    copy(fd, 1, Number(argument) + 1);
+  read({ file, max }) {
+    const { fd, stats } = open(file, O_RDONLY);
+    try {
+      if (stats.size > max) refuse("EFBIG");
+      const { chunks, size } = content(fd, max);
+      answer({ ok: true, size }, chunks);
+    } finally {
+      fs.closeSync(fd);
+    }
   },
-  write() {
+  write({ file, mode }, request) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    const { fd } = open(O_WRONLY | O_CREAT, Number(argument));
-    fs.ftruncateSync(fd, 0);
-    copy(0, fd, Infinity);
-    fs.closeSync(fd);
+    const { fd } = open(file, O_WRONLY | O_CREAT, mode);
+    try {
+      fs.ftruncateSync(fd, 0);
+      take(request.left, (bytes) => {
+        request.left -= bytes.length;
+        writeAll(fd, bytes);
+      });
+    } finally {
+      fs.closeSync(fd);
+    }
     answer({ ok: true });
   },
-  stat() {
+  stat({ file }) {
     const s = fs.lstatSync(file);
     answer({ ok: { type: kind(s), size: s.size, mode: s.mode & 0o7777, mtimeMs: s.mtimeMs } });
   },
 };
-try {
-  acts[act]();
-} catch (error) {
-  if (answered) process.exit(1);
-  answer({ code: String(error.code) });
+for (;;) {
+  const { act, path: name, size = 0, ...rest } = JSON.parse(line());
+  const request = { left: size };
+  try {
+    acts[act]({ file: path.resolve(name), ...rest }, request);
+  } catch (error) {
+    take(request.left, () => {});
+    answer({ code: String(error.code) });
+  }
 }
 `;

@@ -126,14 +126,30 @@ test("a file that the agent keeps swapping for a link is never read through it",
   await workspace.run("pkill -f 'cp -P link'; true");
 });
 
-test("a helper that the agent kills or impersonates gives an error or the agent's own words, in bounds", async () => {
-  await agent(
-    "head -c 60000000 /dev/zero > big; setsid bash -c 'while :; do pkill -9 -f maxBytes; pkill -9 node.bin; done' >/dev/null 2>&1 & ",
-  );
-  const content = await workspace.readFile("big").catch((error: unknown) => error);
-  if (content instanceof FileError) assert.equal(content.code, "EIO");
-  else assert.equal((content as Buffer).length, 60_000_000);
+test("a helper that the agent keeps killing gives a typed error or the whole content", async () => {
+  await agent("head -c 20000000 /dev/zero > big");
+  await agent("setsid bash -c 'while :; do pkill -9 -f O_NOFOLLO[W]; done' >/dev/null 2>&1 &");
+  for (let i = 0; i < 15; i++) {
+    const content: unknown = await workspace.readFile("big").catch((error: unknown) => error);
+    if (content instanceof FileError) assert.equal(content.code, "EIO");
+    else assert.equal((content as Buffer).length, 20_000_000);
+  }
   await workspace.run("pkill -f 'while :'; true");
+  assert.equal((await workspace.readFile("big")).length, 20_000_000);
+});
+
+test("a helper that the agent stops is given up after a while", { timeout: 60_000 }, async () => {
+  await workspace.writeFile("f", "content");
+  await agent("pkill -STOP -f O_NOFOLLO[W]");
+  await assert.rejects(workspace.readFile("f"), { code: "ETIMEDOUT" });
+  assert.equal(await workspace.readFile("f", { encoding: "utf8" }), "content");
+});
+
+test("many calls at once all return right", async () => {
+  const names = Array.from({ length: 200 }, (_, i) => `many/${String(i)}`);
+  await Promise.all(names.map((name) => workspace.writeFile(name, name)));
+  const read = await Promise.all(names.map((name) => workspace.readFile(name, { encoding: "utf8" })));
+  assert.deepEqual(read, names);
 });
 
 test("a call that is given up rejects with the signal's reason", async () => {

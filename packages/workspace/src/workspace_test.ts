@@ -1,8 +1,10 @@
+import { SshClient } from "@envport/ssh";
 import { EnvportError } from "@envport/wire";
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
 import { runProgram, startWorkspace } from "./_testing.ts";
@@ -168,6 +170,52 @@ test("the environment's own folder is not visible, also below a mounted system d
 
 test("a workspace that would show the environment's own folder refuses to start", async () => {
   const own = new Workspace(box.folder, { hidden: [join(box.folder, "workspace")] });
+  await assert.rejects(own.start(), { code: "service-failed" });
+  await own.stop();
+});
+
+test("keys that the caller has are used instead of new ones", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "envport-keys-"));
+  const keygen = async (type: string, name: string): Promise<string> => {
+    const path = join(folder, name);
+    const { code } = await runProgram("ssh-keygen", ["-q", "-t", type, "-N", "", "-f", path]);
+    assert.equal(code, 0);
+    return path;
+  };
+  try {
+    const [rsa, mine, other] = await Promise.all([
+      keygen("rsa", "rsa"),
+      keygen("ed25519", "a"),
+      keygen("rsa", "b"),
+    ]);
+    await using own = await startWorkspace({
+      hostKeyPath: rsa,
+      authorizedClientKeys: [`${mine}.pub`, `${other}.pub`],
+    });
+    const capability = own.workspace.capability();
+    assert.equal(capability.params["client_key"], undefined);
+    assert.equal(own.workspace.sshClientKeyPath, undefined);
+    assert.match(own.workspace.sshHostPubkey, /^ssh-rsa /);
+    for (const client_key_path of [mine, other]) {
+      const params = { ...capability.params, client_key_path };
+      await using client = await SshClient.connect({ ...capability, params });
+      assert.equal((await client.run("echo in")).stdout, "in\n");
+      const { code } = await own.ssh(["-i", client_key_path, "box", "true"]);
+      assert.equal(code, 0);
+    }
+    await assert.rejects(
+      SshClient.connect({ ...capability, params: { ...capability.params, client_key_path: rsa } }),
+      {
+        code: "authentication-failed",
+      },
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a key file that is none fails the start", async () => {
+  const own = new Workspace(join(box.folder, "other"), { hostKeyPath: "/etc/hostname", hidden: [] });
   await assert.rejects(own.start(), { code: "service-failed" });
   await own.stop();
 });
