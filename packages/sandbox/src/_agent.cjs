@@ -23,6 +23,7 @@
  */
 const fs = require("node:fs");
 const net = require("node:net");
+const path = require("node:path");
 const { spawn } = require("node:child_process");
 
 const SLOTS_PER_REFILL = 32;
@@ -31,6 +32,9 @@ const KILL_AFTER_MS = 2000;
 const RETRY_MS = 200;
 /** Where `script` finds its shell, and everything else its programs. */
 const TOOL_PATH = process.env.PATH;
+/** KiB of private memory that each command may have, where it is for us to bound. */
+const DATA_LIMIT = Number(process.argv[2] ?? 0);
+const SET_LIMIT = DATA_LIMIT > 0 ? `ulimit -d ${DATA_LIMIT};` : "";
 
 const reports = new net.Socket({ fd: 1, readable: false, writable: true });
 reports.on("error", () => end());
@@ -40,13 +44,18 @@ function report(message) {
   reports.write(`${JSON.stringify(message)}\n`);
 }
 
+/** What the function gives; undefined where it throws, as processes and groups go away at any moment. */
+function attempt(act) {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Takes every process of the sandbox along; the host is gone or has had enough. */
 function end() {
-  try {
-    process.kill(-1, "SIGKILL");
-  } catch {
-    // Nothing else runs.
-  }
+  attempt(() => process.kill(-1, "SIGKILL"));
   process.exit(0);
 }
 
@@ -118,9 +127,7 @@ function takeSlot(id) {
   return descriptors;
 }
 
-function closeAll(descriptors) {
-  for (const descriptor of descriptors) fs.closeSync(descriptor);
-}
+const closeAll = (descriptors) => descriptors.forEach((descriptor) => fs.closeSync(descriptor));
 
 // ---- processes ----
 
@@ -132,25 +139,20 @@ const running = new Map();
  * go by descriptor 3 and stay exact whatever is in them. The way back says that the first size is set.
  */
 const PTY_PROGRAM = (rows, cols) =>
-  `stty rows ${rows} cols ${cols}; mapfile -d "" -t words <&3; echo >&3; exec 3<&-; exec env -i "\${words[@]}"`;
+  `${SET_LIMIT} stty rows ${rows} cols ${cols}; mapfile -d "" -t words <&3; echo >&3; exec 3<&-; exec env -i "\${words[@]}"`;
 
 function startProcess({ id, slot, argv, env, cwd, pty }) {
   const pipes = takeSlot(slot);
   const failed = (error) =>
     report({ op: "failed", id, code: String(error.code), error: String(error.message) });
-  try {
-    if (!fs.statSync(cwd).isDirectory())
-      throw Object.assign(new Error("it is no folder"), { code: "ENOTDIR" });
-  } catch (error) {
+  if (!fs.existsSync(`${cwd}/.`)) {
     closeAll(pipes);
-    return report({ op: "failed", id, code: `CWD_${error.code}`, error: String(error.message) });
+    return failed(Object.assign(new Error("it is no folder"), { code: "CWD" }));
   }
   const terminal = pty && { ready: false, size: undefined, busy: false };
   let child;
   try {
-    child = pty
-      ? spawnPty(argv, env, cwd, pty, pipes)
-      : spawn(argv[0], argv.slice(1), { cwd, env, stdio: pipes, detached: true });
+    child = pty ? spawnPty(argv, env, cwd, pty, pipes) : spawnPiped(argv, env, cwd, pipes);
   } catch (error) {
     return failed(error);
   } finally {
@@ -175,6 +177,25 @@ function startProcess({ id, slot, argv, env, cwd, pty }) {
   report({ op: "started", id, pid: child.pid });
 }
 
+/** Only a shell can set a limit; it would hide that there is no such program, so that Node says that. */
+function spawnPiped(argv, env, cwd, stdio) {
+  const options = { cwd, stdio, detached: true };
+  if (SET_LIMIT === "" || !isProgram(argv[0], env, cwd))
+    return spawn(argv[0], argv.slice(1), { ...options, env });
+  const words = ["-c", `${SET_LIMIT} exec env -i "$@"`, "bash", ...wordsOf(env, argv)];
+  return spawn("bash", ["--norc", "--noprofile", ...words], { ...options, env: { PATH: TOOL_PATH } });
+}
+
+/** What `env -i` takes. */
+const wordsOf = (env, argv) => [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...argv];
+
+function isProgram(name, { PATH = "/usr/bin:/bin" }, cwd) {
+  const files = name.includes("/") ? [name] : PATH.split(":").map((folder) => path.join(folder || ".", name));
+  return files.some((file) =>
+    attempt(() => fs.accessSync(path.resolve(cwd, file), fs.constants.X_OK) ?? true),
+  );
+}
+
 function spawnPty(argv, env, cwd, { rows, cols }, [input, output]) {
   const child = spawn("script", ["-qefc", PTY_PROGRAM(rows, cols), "/dev/null"], {
     cwd,
@@ -182,39 +203,35 @@ function spawnPty(argv, env, cwd, { rows, cols }, [input, output]) {
     stdio: [input, output, output, "pipe"],
     detached: true,
   });
-  const words = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...argv];
   child.stdio[3]?.on("error", () => {});
-  child.stdio[3]?.end(words.map((word) => `${word}\0`).join(""));
+  child.stdio[3]?.end(
+    wordsOf(env, argv)
+      .map((word) => `${word}\0`)
+      .join(""),
+  );
   return child;
 }
 
 function bashPath() {
-  const folder = TOOL_PATH.split(":").find((folder) => fs.existsSync(`${folder}/bash`));
-  return `${folder ?? "/bin"}/bash`;
+  return (
+    TOOL_PATH.split(":")
+      .map((folder) => `${folder}/bash`)
+      .find(fs.existsSync) ?? "/bin/bash"
+  );
 }
 
 /** The process that `script` runs on its terminal. */
 function terminalLeader(pid) {
-  try {
-    return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ")[0]);
-  } catch {
-    return 0;
-  }
+  const children = attempt(() => fs.readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
+  return Number(children?.split(" ")[0] ?? 0);
 }
 
 function signalGroup(pid, signal) {
-  if (!(pid > 1)) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The group has ended.
-  }
+  if (pid > 1) attempt(() => process.kill(-pid, signal));
 }
 
-/** The groups of a process: its own, and that of what runs on its terminal. */
-function groupsOf({ pid, terminal }) {
-  return terminal ? [terminalLeader(pid), pid] : [pid];
-}
+/** The groups of a process: that of what runs on its terminal, and its own. */
+const groupsOf = ({ pid, terminal }) => (terminal ? [terminalLeader(pid), pid] : [pid]);
 
 function signalProcess({ id, signal }) {
   const target = running.get(id);
@@ -244,19 +261,14 @@ function applySize(target) {
   const { size } = terminal;
   if (!terminal.ready || terminal.busy || size === undefined) return;
   terminal.size = undefined;
-  let path;
-  try {
-    path = fs.readlinkSync(`/proc/${terminalLeader(target.pid)}/fd/0`);
-  } catch {
-    return;
-  }
-  if (!path.startsWith("/dev/pts/")) return;
+  const device = attempt(() => fs.readlinkSync(`/proc/${terminalLeader(target.pid)}/fd/0`));
+  if (!device?.startsWith("/dev/pts/")) return;
   terminal.busy = true;
   const done = () => {
     terminal.busy = false;
     applySize(target);
   };
-  const stty = spawn("stty", ["-F", path, "rows", String(size.rows), "cols", String(size.cols)], {
+  const stty = spawn("stty", ["-F", device, "rows", String(size.rows), "cols", String(size.cols)], {
     stdio: "ignore",
   });
   stty.once("error", done);
@@ -285,10 +297,10 @@ function splice(socket, slot, id) {
 
 function connectTo({ id, slot, port }) {
   const hosts = ["127.0.0.1", "::1"];
-  const attempt = (index) => {
+  const tryHost = (index) => {
     const socket = net.connect({ host: hosts[index], port, allowHalfOpen: true });
     socket.once("error", (error) => {
-      if (error.code === "ECONNREFUSED" && index + 1 < hosts.length) return attempt(index + 1);
+      if (error.code === "ECONNREFUSED" && index + 1 < hosts.length) return tryHost(index + 1);
       closeAll(takeSlot(slot));
       report({ op: "failed", id, code: String(error.code), error: String(error.message) });
     });
@@ -299,7 +311,7 @@ function connectTo({ id, slot, port }) {
       splice(socket, slot, id);
     });
   };
-  attempt(0);
+  tryHost(0);
 }
 
 /** Connections to a listener that the host has not answered yet. */
@@ -357,14 +369,10 @@ function fatal(error) {
 /** What the serving process had open without the close-on-exec flag came along; nothing started here may have it. */
 function closeInherited() {
   for (const name of fs.readdirSync("/proc/self/fdinfo")) {
-    const descriptor = Number(name);
-    if (descriptor <= 2) continue;
-    try {
-      const [, flags] = /^flags:\s+(\d+)/m.exec(fs.readFileSync(`/proc/self/fdinfo/${name}`, "utf8"));
-      if ((Number.parseInt(flags, 8) & 0o2000000) === 0) fs.closeSync(descriptor);
-    } catch {
-      // The descriptor that listed the folder.
-    }
+    // The descriptor that listed the folder is gone by now.
+    const info = attempt(() => fs.readFileSync(`/proc/self/fdinfo/${name}`, "utf8"));
+    const flags = Number.parseInt(/^flags:\s+(\d+)/m.exec(info ?? "")?.[1] ?? "", 8);
+    if (Number(name) > 2 && info !== undefined && (flags & 0o2000000) === 0) fs.closeSync(Number(name));
   }
 }
 

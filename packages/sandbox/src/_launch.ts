@@ -35,6 +35,8 @@ export interface LaunchPlan {
   readonly hosts?: string | undefined;
   /** bash's words before the spawn server's, such as `ulimit -c 0;`. */
   readonly prelude: string;
+  /** Words that the spawn server is started with. */
+  readonly agentWords: readonly string[];
   /** Node inside. */
   readonly node: string;
   /** Called with the processes of the sandbox before anything in it runs. */
@@ -97,7 +99,7 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
       ...(plan.hosts === undefined ? [] : [{ fd: FD.hosts, dst: HOSTS_PATH }]),
     ],
   });
-  const server = [plan.node, "--max-old-space-size=128", AGENT_PATH];
+  const server = [plan.node, "--max-old-space-size=128", AGENT_PATH, ...plan.agentWords];
   const payload = ["bash", "--norc", "--noprofile", "-c", `${plan.prelude} exec "$0" "$@"`, ...server];
   const [program = plan.bwrap, ...words] = [
     ...(stage ?? []),

@@ -8,6 +8,8 @@ const DEFAULTS = { processes: 1024, tmpfs: 2 ** 31 };
 export interface LimitPlan {
   /** bash's words that set resource limits. */
   readonly prelude: string;
+  /** The private memory of each command, where no control group bounds all; the spawn server is not bound by it. */
+  readonly dataKibibytes: number | undefined;
   readonly tmpfs: number;
   readonly cgroup: Cgroup;
   readonly inForce: LimitsInForce;
@@ -44,9 +46,9 @@ export function planLimits(limits: SandboxLimits = {}, cgroups = true): LimitPla
     prelude: [
       "ulimit -c 0;",
       `ulimit -u ${String(processes)};`,
-      memory !== undefined && !cgroup.enforces("memory") ? `ulimit -d ${String(kibibytes(memory))};` : "",
       fileSize === undefined ? "" : `ulimit -f ${String(kibibytes(fileSize))};`,
     ].join(" "),
+    dataKibibytes: memory !== undefined && !cgroup.enforces("memory") ? kibibytes(memory) : undefined,
     tmpfs,
     cgroup,
     inForce: {

@@ -323,12 +323,13 @@ export function endError({ reason, detail }: SandboxEnd): SandboxError {
 }
 
 function spawnError(program: string, cwd: string, code: string, error: string): SandboxError {
-  const why = code.startsWith("CWD_")
-    ? `the folder "${cwd}" cannot be entered inside`
-    : code === "ENOENT"
-      ? "there is no such program inside"
-      : code === "EACCES"
-        ? "it is not executable inside"
-        : error;
+  const why =
+    code === "CWD"
+      ? `the folder "${cwd}" cannot be entered inside`
+      : code === "ENOENT"
+        ? "there is no such program inside"
+        : code === "EACCES"
+          ? "it is not executable inside"
+          : error;
   return new SandboxError("spawn-failed", `Cannot run the program as ${why}: current value is "${program}"`);
 }

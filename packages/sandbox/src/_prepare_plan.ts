@@ -41,7 +41,7 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
     identity && stageCommand(bwrap, identity, [...bindSources(mounts), { path: bwrap, writable: false }]);
   if (identity !== undefined) handOver(mounts.root, identity);
   const seccomp = filterOrNone();
-  const { prelude, tmpfs, cgroup, inForce } = planLimits(options.limits, cgroups);
+  const { prelude, dataKibibytes, tmpfs, cgroup, inForce } = planLimits(options.limits, cgroups);
   return {
     network,
     plan: {
@@ -52,6 +52,7 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
       hosts: hostsFile(network, mounts.mounts),
       seccomp,
       prelude,
+      agentWords: dataKibibytes === undefined ? [] : [String(dataKibibytes)],
       node: NODE_PATH,
       confine: (pids) => cgroup.confine(pids),
     },

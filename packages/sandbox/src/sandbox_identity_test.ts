@@ -156,12 +156,19 @@ describe("served by an ordinary user", () => {
 
   test("bounds processes and memory by resource limits where no control group is to be had", async () => {
     const limits = { memory: 200 * 2 ** 20, processes: 50 };
+    const lines = [
+      "ulimit -u",
+      `perl -e '$x = "x" x 400_000_000; print length $x' 2>&1`,
+      "for i in $(seq 80); do sleep 5 & done 2>&1 | grep -c fork",
+      "env -0 | sort -z | tr '\\0' ' '",
+    ];
     const out = await servedByNobody(
-      { limits },
-      `ulimit -u; perl -e '$x = "x" x 400_000_000; print length $x' 2>&1; for i in $(seq 80); do sleep 5 & done 2>&1 | grep -c 'fork' ; true`,
+      { limits, env: { PATH: "/usr/bin:/bin", ODD: "a b" } },
+      lines.join("; "),
     );
     expect(out).toContain("50\n");
     expect(out).toContain("Out of memory");
+    expect(out).toMatch(/ODD=a b PATH=\/usr\/bin:\/bin PWD=\/workspace SHLVL=\d _=\S+ \{/);
     expect(out).toContain(
       '"memory":{"value":209715200,"by":"rlimit"},"processes":{"value":50,"by":"rlimit"}',
     );

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { run, temporaryFolder, until } from "./_testing.ts";
 import { Sandbox } from "./sandbox.ts";
@@ -83,10 +82,11 @@ test("resize() changes the size and tells the foreground program", async () => {
   const { terminal } = await screen([
     "bash",
     "-c",
-    'trap "stty size" WINCH; echo up; while :; do sleep 0.05; done',
+    'trap "echo told" WINCH; while :; do stty size; sleep 0.1; done',
   ]);
-  await terminal.shows("up");
+  await terminal.shows("30 100");
   terminal.process.resize({ rows: 44, cols: 140 });
+  await terminal.shows("told");
   await terminal.shows("44 140");
   terminal.process.resize({ rows: -5, cols: 1e9 });
   await terminal.shows("1 65535");
@@ -100,13 +100,17 @@ test("resize() right after the start is not lost", async () => {
   await terminal.shows("12 34");
 });
 
+/** Runs in the foreground, and says so once it does: keys typed before reach the shell. */
+const SLEEP = "bash -c 'echo r$((1))dy; sleep 1000'\n";
+
 test("Ctrl-C interrupts the foreground program and leaves the shell", async () => {
   const { terminal } = await screen(SHELL);
   await terminal.shows(PROMPT);
-  terminal.type("sleep 1000\n");
-  await terminal.shows("sleep 1000\r\n");
+  terminal.type(SLEEP);
+  await terminal.shows("r1dy");
   terminal.type("\u0003");
   await terminal.shows("^C");
+  await terminal.shows(PROMPT);
   terminal.type("echo status=$?\n");
   await terminal.shows("status=130");
   terminal.type("exit 5\n");
@@ -116,17 +120,19 @@ test("Ctrl-C interrupts the foreground program and leaves the shell", async () =
 test("job control works: Ctrl-Z, bg, jobs, fg", async () => {
   const { terminal } = await screen(SHELL);
   await terminal.shows(PROMPT);
-  terminal.type("sleep 1000\n");
-  await terminal.shows("sleep 1000\r\n");
-  await sleep(50);
+  terminal.type(SLEEP);
+  await terminal.shows("r1dy");
   terminal.type("\u001a");
   await terminal.shows("Stopped");
+  await terminal.shows(PROMPT);
   terminal.type("bg\njobs\n");
-  await terminal.shows(/Running\s+sleep 1000/);
+  await terminal.shows(/Running\s+bash/);
   await terminal.shows(PROMPT);
   terminal.type("fg\n");
-  await terminal.shows(/fg\r\nsleep 1000/);
+  await terminal.shows(/fg\r\nbash/);
   terminal.type("\u0003");
+  await terminal.shows("^C");
+  await terminal.shows(PROMPT);
   terminal.type("exit\n");
   await terminal.process.exit;
 });
