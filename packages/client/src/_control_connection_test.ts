@@ -249,15 +249,20 @@ test.each([
 });
 
 test("CLI-7: there is no heartbeat while a call is pending", async () => {
+  let after: string | undefined;
   const server = await fakeServer(async (connection) => {
     await connection.hello();
     const start = await connection.expect("tasks.start");
-    await sleep(120);
+    const next = connection.next();
+    assert.equal(await Promise.race([next, sleep(120, "silence")]), "silence");
     connection.reply(start, { prompt: "?" });
-    await connection.serve();
+    after = (await next)?.method;
+    await connection.gone();
   });
   const client = await connected(server.url, { heartbeatInterval: 10 });
   await client.start("a");
+  await until(() => after !== undefined, "a heartbeat after the call");
+  assert.equal(after, "ping");
 });
 
 test("CLI-7: an interval of 0 means no heartbeat", async () => {

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { AbortOptions, CapabilityClient, Protocol } from "@envport/wire";
+import { pause } from "./_abortable.ts";
 import { connectPatiently } from "./_retry.ts";
 import { SharedAttempt } from "./_shared_attempt.ts";
 
@@ -49,17 +49,17 @@ export class OpenedClients {
    * Closes those that are open, and gives up those that are being opened.
    *
    * @param reason What the latter fail with.
-   * @param timeout How long closing is waited for, in milliseconds.
+   * @param patience How long closing is waited for, in milliseconds, and a signal that ends the wait.
    */
-  async close(reason: Error, timeout: number): Promise<void> {
+  async close(reason: Error, { timeout, signal }: { timeout: number; signal: AbortSignal }): Promise<void> {
     const closing = [...this.#opened].map(async ({ attempt }) => {
       attempt.abandon(reason);
       await (await attempt.result).close();
     });
-    const bound = new AbortController();
-    const late = sleep(timeout, undefined, { signal: bound.signal }).catch(() => {});
+    const closed = new AbortController();
+    const late = pause(timeout, AbortSignal.any([closed.signal, signal])).catch(() => {});
     await Promise.race([Promise.allSettled(closing), late]);
-    bound.abort();
+    closed.abort();
   }
 }
 

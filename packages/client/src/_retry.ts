@@ -43,7 +43,6 @@ export async function connectPatiently<T>(connect: () => Promise<T>, signal: Abo
     try {
       return await connect();
     } catch (error) {
-      signal.throwIfAborted();
       if (attempt === TRIES || !isTransient(error)) throw error;
       await pause(FIRST_DELAY_MS * 2 ** (attempt - 1), signal);
     }

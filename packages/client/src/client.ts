@@ -59,6 +59,7 @@ export class Client extends EventEmitter<ClientEvents> {
   readonly #routes: Routes;
   readonly #opened = new OpenedClients();
   readonly #tasks: SessionTasks;
+  readonly #aborted = new AbortController();
   #connection: ControlConnection;
   #resuming: SharedAttempt<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -295,12 +296,12 @@ export class Client extends EventEmitter<ClientEvents> {
   /** Closes what was opened, the forwarders and the connection; the task stays parked (CLI-6). Idempotent. */
   close(): Promise<void> {
     const reason = new EnvportError("closed", "Cannot go on as the client was closed");
-    return (this.#closing ??= this.#close(reason, CLOSE_CLIENTS_MS));
+    return (this.#closing ??= this.#close(reason));
   }
 
-  async #close(reason: EnvportError, clientsMs: number): Promise<void> {
+  async #close(reason: EnvportError): Promise<void> {
     this.#resuming?.abandon(reason);
-    await this.#opened.close(reason, clientsMs);
+    await this.#opened.close(reason, { timeout: CLOSE_CLIENTS_MS, signal: this.#aborted.signal });
     await this.#routes.close();
     await this.#connection.close();
   }
@@ -312,8 +313,8 @@ export class Client extends EventEmitter<ClientEvents> {
    */
   abort(reason: EnvportError = new EnvportError("closed", "Cannot go on as the client was aborted")): void {
     this.#connection.abort(reason);
-    void this.#routes.close();
-    this.#closing ??= this.#close(reason, 0);
+    this.#aborted.abort();
+    this.#closing ??= this.#close(reason);
   }
 
   /** The same as {@linkcode Client.close}. */

@@ -143,15 +143,28 @@ test("abort() fails what is pending with its reason, and resets the tunnels at o
   assert.equal((await rejection(client.ping())).code, "closed");
 });
 
-test("abort() in the middle of close() and close() after abort() end well", async () => {
-  const server = await fakeServer((connection) =>
-    connection.hello().then(() => void connection.socket.pause()),
-  );
-  const first = await connected(server.url);
+test("abort() ends a close() that waits, and close() after abort() ends well", async () => {
+  const { env } = quiz();
+  const echo = await daemon((socket) => socket.pipe(socket));
+  env.addCapability({ name: "echo", protocol: "echo/1", url: `tcp://127.0.0.1:${echo.port}`, params: {} });
+  const { url } = await served(env);
+  const first = await connected(url);
+  await first.open({
+    family: "echo",
+    id: "echo/1",
+    connect: async () => ({ close: () => new Promise<void>(() => {}) }),
+  });
+  const socket = net.connect({
+    host: "127.0.0.1",
+    port: parseCapabilityUrl(first.binding("echo").url).port!,
+  });
+  socket.on("error", () => {}).write("x");
+  await once(socket, "data");
   const closing = first.close();
   first.abort();
+  await until(() => socket.closed, "the local connection is reset");
   await closing;
-  const second = await connected(server.url);
+  const second = await connected(url);
   second.abort();
   await second.close();
   assert.equal((await second.closed).code, "closed");

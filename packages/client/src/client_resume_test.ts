@@ -251,6 +251,29 @@ test.each(["close", "abort"] as const)("CLI-9: %s() ends a resume that is under 
   assert.equal((await rejection(client.resume())).code, "closed");
 });
 
+test("CLI-9: close() in any moment of a resume leaves no connection behind", async () => {
+  const binding = { name: "new", protocol: "new/1", url: "tcp://127.0.0.1:7" };
+  for (let moment = 0; moment < 12; moment++) {
+    let open = 0;
+    let answered = false;
+    const server = await fakeServer(async (connection, index) => {
+      open++;
+      await connection.hello({ ...HELLO, bindings: index === 0 ? [] : [binding] });
+      answered = index === 1;
+      await connection.gone();
+      open--;
+    });
+    const client = await connected(server.url);
+    const resumed = client.resume().catch(() => {});
+    while (!answered) await new Promise(setImmediate);
+    for (let i = 0; i < moment; i++) await Promise.resolve();
+    for (let i = 4; i < moment; i++) await new Promise(setImmediate);
+    await client.close();
+    await resumed;
+    await until(() => open === 0, `no connection is open after a close at moment ${moment}`);
+  }
+});
+
 test("closed is about the connection of now", async () => {
   const server = await fakeServer((connection) => connection.hello().then(() => connection.serve()));
   const client = await connected(server.url);

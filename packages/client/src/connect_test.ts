@@ -2,7 +2,9 @@ import { Environment } from "@envport/server";
 import { EnvportError, ProtocolError } from "@envport/wire";
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expectTypeOf, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expectTypeOf, onTestFinished, test } from "vitest";
 import {
   HELLO,
   OLD_HELLO,
@@ -26,6 +28,14 @@ test("CLI-1: connect() waits while the connection is refused", async () => {
   const port = await freePort();
   const pending = connected(`127.0.0.1:${port}`);
   await sleep(120);
+  await fakeServer((connection) => connection.hello().then(() => connection.serve()), { port });
+  assert.equal((await pending).sessionId, SESSION_ID);
+});
+
+test("CLI-1: connect() tries up to the end of its time", async () => {
+  const port = await freePort();
+  const pending = connected(`127.0.0.1:${port}`, { readyTimeout: 900 });
+  await sleep(400);
   await fakeServer((connection) => connection.hello().then(() => connection.serve()), { port });
   assert.equal((await pending).sessionId, SESSION_ID);
 });
@@ -130,6 +140,18 @@ test.each([
   controller.abort(reason);
   assert.equal(await outcome, reason);
   assert.equal(await rejection(connect("127.0.0.1:1", { ...quiet, signal: controller.signal })), reason);
+});
+
+test("CLI-1: time-outs hold while garbage is collected", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const collecting = setInterval(collect, 20);
+  onTestFinished(() => clearInterval(collecting));
+  const server = await fakeServer((connection) => connection.gone());
+  const late = rejection(connect(server.url, { ...quiet, readyTimeout: 400 }));
+  const aborted = rejection(connect(server.url, { ...quiet, signal: AbortSignal.timeout(300) }));
+  assert.equal((await aborted).name, "TimeoutError");
+  assert.equal((await late).code, "not-ready");
 });
 
 test("a signal that gives up after connect() has returned changes nothing", async () => {
