@@ -91,7 +91,7 @@ export class RawConnection {
 
   /** Writes in one piece. */
   write(data: string | Uint8Array): void {
-    this.lastSent = typeof data === "string" ? data : Buffer.from(data).toString("latin1");
+    this.lastSent = describeBytes(data);
     if (this.#socket.writable) this.#socket.write(data);
   }
 
@@ -107,7 +107,7 @@ export class RawConnection {
       if (this.#socket.writable) this.#socket.write(bytes.subarray(start, start + size));
       await nextTurn();
     }
-    this.lastSent = `${bytes.toString("latin1")} in pieces of ${String(size)}`;
+    this.lastSent = `${describeBytes(bytes)} in pieces of ${String(size)}`;
   }
 
   /**
@@ -238,4 +238,10 @@ export class RawConnection {
     this.#ending ??= ending;
     this.#wake?.();
   }
+}
+
+/** Text as it is, and how many bytes it is if it is none. */
+function describeBytes(data: string | Uint8Array): string {
+  const text = typeof data === "string" ? data : Buffer.from(data).toString();
+  return /^[^\x00-\x08\x0e-\x1f\ufffd]*$/.test(text) ? text : `${String(data.length)} bytes`;
 }

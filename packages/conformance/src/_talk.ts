@@ -125,7 +125,11 @@ export class Talk {
   }
 
   /** What is wrong with an error frame, if anything is. */
-  checkError(frame: JsonObject, wanted: WantedError, expected = describeError(wanted, null)): ErrorFrame {
+  checkError(
+    frame: JsonObject,
+    wanted: WantedError,
+    expected: string = describeError(wanted, null),
+  ): ErrorFrame {
     const { error } = frame;
     if (isJsonObject(error)) {
       const { code, message, data } = error;
@@ -162,7 +166,8 @@ export class Talk {
 
   /** Checks something of what came. */
   check(holds: boolean, expected: string, got: unknown): void {
-    if (!holds) throw this.raw.mismatch(expected, typeof got === "string" ? got : JSON.stringify(got));
+    if (!holds)
+      throw this.raw.mismatch(expected, typeof got === "string" ? got : (JSON.stringify(got) ?? "nothing"));
   }
 
   /** Ends this direction and waits until the server has ended its own: it has noticed then. */

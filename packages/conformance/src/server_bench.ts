@@ -79,10 +79,11 @@ export async function runServerBench(options: ServerBenchOptions): Promise<Repor
   const patience = { ms: options.patience ?? 10_000 };
   const launch = command ? () => LaunchedServer.start(command) : undefined;
   const launched = await launch?.();
+  const address = launched?.address ?? parseAddress(url);
+  const facts: ServerFacts = { address, patience, limits: DEFAULT_LIMITS, launch, launched };
   try {
-    const address = launched?.address ?? parseAddress(url);
     const fixture = await readFixture(address, patience);
-    const facts: ServerFacts = { address, patience, limits: fixture.limits, launch, launched };
+    facts.limits = fixture.limits;
     const results = await play(SERVER_SCENARIOS, {
       side: "server",
       profile,
@@ -90,13 +91,14 @@ export async function runServerBench(options: ServerBenchOptions): Promise<Repor
       parallel: PARALLEL,
       perform: (scenario) => perform(scenario, facts, fixture),
     });
+    await revive(facts);
     const withModel = (options.modelRuns ?? 100) > 0 && (!rules || rules.includes("model"));
     const model = withModel ? await playModel(facts, fixture, options) : undefined;
     const ok = results.every(({ status }) => status !== "fail") && model?.status !== "fail";
     const target = command?.join(" ") ?? url!;
     return { side: "server", target, profile, rules: results, ...(model ? { model } : {}), ok };
   } finally {
-    await launched?.end();
+    await facts.launched?.end();
   }
 }
 
@@ -107,25 +109,32 @@ interface Fixture {
 }
 
 async function readFixture(address: Address, patience: Patience): Promise<Fixture> {
+  const talk = await connectFirst(address, patience);
+  // However wrong a server is, the scenarios shall say so: here anything goes that can be read.
+  const ask = async (method: string, params: object): Promise<Record<string, unknown>> => {
+    talk.request(method, params);
+    const { result } = await talk.frame().catch(() => ({ result: undefined }));
+    return isJsonObject(result) ? result : {};
+  };
+  const { bindings } = await ask("hello", {});
+  const { tasks } = await ask("tasks.list", {});
+  const offered = new Set([...namesIn(bindings, "name"), ...namesIn(tasks, "id")]);
+  const { prompt } = offered.has("limits") ? await ask("tasks.start", { id: "limits" }) : {};
+  await ask("bye", {});
+  talk.raw.destroy();
+  return {
+    offered,
+    limits: { ...DEFAULT_LIMITS, ...(isJsonObject(prompt) ? (prompt as Partial<Limits>) : {}) },
+  };
+}
+
+async function connectFirst(address: Address, patience: Patience): Promise<Talk> {
   try {
-    const talk = await Talk.connect(address, patience);
-    const { bindings } = await talk.hello();
-    const { tasks } = await talk.result("tasks.list");
-    const offered = new Set([...namesIn(bindings, "name"), ...namesIn(tasks, "id")]);
-    const limits = offered.has("limits") ? await talk.start("limits") : {};
-    await talk.call("bye");
-    talk.raw.destroy();
-    return {
-      offered,
-      limits: { ...DEFAULT_LIMITS, ...(isJsonObject(limits) ? (limits as Partial<Limits>) : {}) },
-    };
+    return await Talk.connect(address, patience);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    const { sent, expected, got } = error.parts;
     const where = `${address.host}:${String(address.port)}`;
-    throw new BenchError(
-      `Cannot use the server at ${where} as it does not answer hello and tasks.list: sent ${sent}; expected ${expected}; got ${got}`,
-    );
+    throw new BenchError(`Cannot connect to the server at ${where}: ${error.parts.got}`);
   }
 }
 
@@ -141,13 +150,30 @@ async function perform(
 ): Promise<void> {
   const missing = (scenario.needs ?? []).filter((name) => !offered.has(name));
   if (missing.length > 0) checkOffered(missing, offered);
+  await revive(facts);
+  const { launched } = facts;
   const stage = new ServerStage(facts);
   try {
     if (scenario.alone && offered.has("ledger")) await stage.clear();
     await scenario.run(stage);
+  } catch (error) {
+    if (!(error instanceof Mismatch) || launched?.ending === undefined) throw error;
+    throw new Mismatch({ ...error.parts, got: `${error.parts.got}; ${launched.ending}` });
   } finally {
     await stage.close();
   }
+}
+
+/** Starts the server again if a scenario has brought it down: the others shall tell something, too. */
+async function revive(facts: ServerFacts): Promise<void> {
+  if (facts.launched?.ending === undefined) return;
+  facts.reviving ??= (async () => {
+    await facts.launched?.end();
+    facts.launched = await facts.launch!();
+    facts.address = facts.launched.address;
+    facts.reviving = undefined;
+  })();
+  await facts.reviving;
 }
 
 /** A part of the fixture that lacks is a failure; if nothing of it is there, the wrong server is being tested. */

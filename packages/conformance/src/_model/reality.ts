@@ -49,18 +49,18 @@ export class Reality {
 
   /** Calls a method, and lets the model follow what came. */
   async call(slot: number, method: string, params: object, outcomes: readonly Outcome[]): Promise<void> {
-    this.steps.push(`c${String(slot)} ${method} ${this.#readable(JSON.stringify(params))}`);
+    this.steps.push(`c${String(slot)} ${method} ${this.readable(JSON.stringify(params))}`);
     const talk = this.#connections.get(slot)!;
     const reply = await talk.call(method, params);
     const told = JSON.stringify(reply["result"] ?? reply["error"]);
-    this.#note(this.#readable(told));
+    this.#note(this.readable(told));
     const outcome = outcomes.find(({ wanted }) => fits(reply, wanted));
     if (!outcome) {
       const expected = outcomes.map(({ wanted }) => describe(wanted)).join(", or ");
       throw new Mismatch({
-        sent: this.#readable(talk.raw.lastSent),
-        expected: this.#readable(expected),
-        got: this.#readable(told),
+        sent: this.readable(talk.raw.lastSent),
+        expected: this.readable(expected),
+        got: this.readable(told),
       });
     }
     outcome.apply();
@@ -132,7 +132,7 @@ export class Reality {
   }
 
   /** Session ids are too long to be told apart. */
-  #readable(text: string): string {
+  readable(text: string): string {
     return text.replaceAll(/sess-\w+/g, (id) => this.#names.get(id) ?? id);
   }
 }

@@ -12,12 +12,16 @@ export interface ModelOptions {
   profile: Profile;
   runs: number;
   seed: number;
+  /**
+   * A failure that is still being made smaller after this is told as it is, in milliseconds.
+   *
+   * @default {60000}
+   */
+  shrinkMs?: number;
 }
 
 /** While a failure is made smaller, what must come is waited for no longer than this, in milliseconds. */
 const SHRINK_PATIENCE_MS = 1_000;
-/** A failure that is still being made smaller after this is told as it is, in milliseconds. */
-const SHRINK_MS = 60_000;
 
 /**
  * Plays random sequences of calls against the server and against the model of the session table, and makes the first one
@@ -31,11 +35,11 @@ export async function runModel(
   { profile, runs, seed }: ModelOptions,
 ): Promise<ModelResult> {
   let steps = 0;
-  let failure: { steps: string[]; error: unknown } | undefined;
+  let failure: { reality: Reality; error: unknown } | undefined;
   let failedAt = Infinity;
   const patience = { ms: facts.patience.ms };
   const property = fc.asyncProperty(sequences(profile), async (sequence) => {
-    if (performance.now() - failedAt > SHRINK_MS) return;
+    if (performance.now() - failedAt > shrinkMs) return;
     const reality = new Reality({ ...facts, patience });
     const model = new SessionModel(profile);
     try {
@@ -43,7 +47,7 @@ export async function runModel(
       await fc.asyncModelRun(() => ({ model, real: reality }), sequence);
       await reality.checkTasks(model);
     } catch (error) {
-      failure = { steps: reality.steps, error };
+      failure = { reality, error };
       failedAt = Math.min(failedAt, performance.now());
       patience.ms = Math.min(patience.ms, SHRINK_PATIENCE_MS);
       throw error;
@@ -55,7 +59,7 @@ export async function runModel(
   const { failed, numRuns } = await fc.check(property, { numRuns: runs, seed, endOnFailure: false });
   const played = { seed, runs: numRuns, steps };
   if (!failed || !failure) return { status: "pass", ...played };
-  const { error, steps: sequence } = failure;
+  const { error, reality } = failure;
   const reason = error instanceof Mismatch ? error.message : `the bench itself failed: ${String(error)}`;
-  return { status: "fail", ...played, reason, sequence };
+  return { status: "fail", ...played, reason: reality.readable(reason), sequence: reality.steps };
 }

@@ -43,11 +43,11 @@ const NO_TASK: Wanted = { error: { code: -32600, words: "no task in progress" } 
  */
 export class SessionModel {
   /** Which session each open connection speaks for. */
-  readonly connections = new Map<number, string>();
+  readonly connections: Map<number, string> = new Map();
   /** Every id that was ever seen, in order. */
   readonly known: string[] = [];
   /** Numbers of the tasks that were started, and whether they are still to be cleaned up. */
-  readonly tasks = new Map<number, { open: boolean }>();
+  readonly tasks: Map<number, { open: boolean }> = new Map();
   readonly #strict: boolean;
   readonly #sessions = new Map<string, Session>();
   /** Ids of which nobody can say whether they are gone. */
@@ -65,6 +65,16 @@ export class SessionModel {
   /** The task that a session holds. */
   taskOf(id: string): ModelTask | undefined {
     return this.#sessions.get(id)?.task;
+  }
+
+  /** Sessions that exist and that nobody speaks for. */
+  get parked(): string[] {
+    return [...this.#sessions.keys()].filter((id) => !this.isLive(id));
+  }
+
+  /** Whether a session has graded a task of its own. */
+  hasGraded(id: string): boolean {
+    return this.#sessions.get(id)?.graded ?? false;
   }
 
   /** Whether a connection speaks for a session. */

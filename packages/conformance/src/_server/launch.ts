@@ -23,10 +23,12 @@ export class LaunchedServer {
   readonly #child: ChildProcess;
   readonly #folder: string;
   readonly #exit: Promise<number | string>;
+  readonly #errors: () => string;
 
-  private constructor(child: ChildProcess, port: number, folder: string) {
+  private constructor(child: ChildProcess, port: number, folder: string, errors: () => string) {
     this.#child = child;
     this.#folder = folder;
+    this.#errors = errors;
     this.address = { host: "127.0.0.1", port };
     this.#exit = once(child, "exit").then(([code, signal]) => (code ?? signal) as number | string);
   }
@@ -44,12 +46,20 @@ export class LaunchedServer {
     let errors = "";
     child.stderr.on("data", (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-MAX_ERROR_TEXT)));
     try {
-      return new LaunchedServer(child, await announcedPort(child, () => errors), folder);
+      return new LaunchedServer(child, await announcedPort(child, () => errors), folder, () => errors);
     } catch (error) {
       child.kill("SIGKILL");
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
+  }
+
+  /** How it has ended by itself, and its last words; undefined while it runs. */
+  get ending(): string | undefined {
+    const { exitCode, signalCode } = this.#child;
+    if (exitCode === null && signalCode === null) return undefined;
+    const how = exitCode === null ? String(signalCode) : `code ${String(exitCode)}`;
+    return `the server had ended with ${how}: ${this.#errors().trim()}`;
   }
 
   /** Lines that the fixture has written where CONFORMANCE_LEDGER says: a label and an event each. */
