@@ -166,8 +166,9 @@ export class Talk {
 
   /** Checks something of what came. */
   check(holds: boolean, expected: string, got: unknown): void {
-    if (!holds)
-      throw this.raw.mismatch(expected, typeof got === "string" ? got : (JSON.stringify(got) ?? "nothing"));
+    if (holds) return;
+    const text = got === undefined ? "nothing" : typeof got === "string" ? got : JSON.stringify(got);
+    throw this.raw.mismatch(expected, text);
   }
 
   /** Ends this direction and waits until the server has ended its own: it has noticed then. */

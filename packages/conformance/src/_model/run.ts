@@ -32,7 +32,7 @@ const SHRINK_PATIENCE_MS = 1_000;
  */
 export async function runModel(
   facts: ServerFacts,
-  { profile, runs, seed }: ModelOptions,
+  { profile, runs, seed, shrinkMs = 60_000 }: ModelOptions,
 ): Promise<ModelResult> {
   let steps = 0;
   let failure: { reality: Reality; error: unknown } | undefined;
