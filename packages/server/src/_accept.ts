@@ -94,7 +94,8 @@ export class Connection {
   /** Ends the connection at once. */
   abort(): void {
     this.#aborted.abort();
-    this.#framed.stream.destroy();
+    if (this.#session) this.#session.abort();
+    else this.#framed.stream.destroy();
   }
 
   /** Says that there is no room, and closes. */

@@ -33,6 +33,9 @@ export class ControlSession implements SessionConnection {
   readonly #methods: ReadonlyMap<string, Method>;
   #session: Session;
   #wantsProgress = false;
+  /** Resolves when this side has ended the connection. */
+  readonly #cut: Promise<void>;
+  #resolveCut!: () => void;
   /** Resolves when the requests read so far have been executed. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   /** Starts and grades that wait for their turn or are being executed. */
@@ -52,6 +55,7 @@ export class ControlSession implements SessionConnection {
     this.#sessions = sessions;
     this.#logger = logger;
     this.#session = sessions.open(this);
+    this.#cut = new Promise((resolve) => (this.#resolveCut = resolve));
     this.#rpc = new RpcServer(framed, {
       handle: (request, context) => this.#handle(request, context),
       describeError: (error, request) => this.#describe(error, request),
@@ -78,7 +82,7 @@ export class ControlSession implements SessionConnection {
       await this.#rpc.run(first);
     } finally {
       // What came before an end is executed, though nobody may read the replies any more (SESS-4).
-      if (this.#framed.ended) await this.#lastTurn;
+      if (this.#framed.ended) await Promise.race([this.#lastTurn, this.#cut]);
       if (this.#isOurs()) this.#sessions.drop(this.#session);
     }
   }
@@ -91,7 +95,14 @@ export class ControlSession implements SessionConnection {
   }
 
   displace(): void {
-    this.#framed.stream.destroy();
+    this.abort();
+  }
+
+  /** Ends the connection at once. */
+  abort(): void {
+    // With an error, since a stream whose other side has ended counts as lost only then.
+    this.#framed.stream.destroy(new Error("the connection was cut"));
+    this.#resolveCut();
   }
 
   progress(message: string, fraction: number | undefined): void {

@@ -251,14 +251,17 @@ export class Sessions {
 
   /** Ends the tasks of sessions that have been parked too long, and looks again when the next one is due. */
   #expire(): void {
+    clearTimeout(this.#expiryTimer);
     const now = performance.now();
-    for (const { id, runner } of this.#table.expire(now)) {
+    // Nobody can come back to a server that stops; its tasks are being cancelled.
+    const removed = this.#table.expire(this.#stopping ? Infinity : now);
+    if (this.#stopping) return;
+    for (const { id, runner } of removed) {
       this.#options.logger.log("warn", "a parked session was given up", { session: id });
       void runner?.cancel("expired");
     }
-    clearTimeout(this.#expiryTimer);
     const next = this.#table.nextExpiry();
-    if (next === undefined || this.#stopping) return;
+    if (next === undefined) return;
     const delay = Math.min(Math.max(next - now, 1), MAX_TIMER_MS);
     this.#expiryTimer = setTimeout(() => this.#changed(), delay).unref();
   }

@@ -16,6 +16,9 @@ import type { ServeOptions, Server, ServerEvents, ServerStats } from "./serve.ts
 /** Connections that wait to be accepted: a burst of clients must not meet SYN retransmissions (TUN-5). */
 const BACKLOG = 4096;
 
+/** How long connections that were cut may take to be over, in milliseconds; what hangs in an abandoned task is left. */
+const ABORT_MS = 500;
+
 /** An environment on a TCP port. */
 export class TcpServer extends EventEmitter<ServerEvents> implements Server {
   readonly #env: Environment;
@@ -25,7 +28,8 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
   readonly #logger: Logger;
   readonly #sessions: Sessions;
   readonly #counter = new StreamCounter();
-  readonly #connections = new Set<Connection>();
+  /** Each with what resolves when it is over. */
+  readonly #connections = new Map<Connection, Promise<void>>();
   readonly #listener: net.Server;
   readonly #stopped = new AbortController();
   #starting: Promise<void> | undefined;
@@ -111,9 +115,9 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
       await connection.refuseForCapacity(this.#limits.maxConnections);
       return;
     }
-    this.#connections.add(connection);
-    await connection.run();
-    this.#connections.delete(connection);
+    const over = connection.run().finally(() => this.#connections.delete(connection));
+    this.#connections.set(connection, over);
+    await over;
   }
 
   #countTunnel(capability: string, tunnel: Splice): void {
@@ -142,8 +146,9 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
         graceMs: shutdownGrace,
       });
     }
-    for (const connection of this.#connections) connection.abort();
+    for (const connection of this.#connections.keys()) connection.abort();
     await listenerClosed;
+    await within(Promise.all(this.#connections.values()), ABORT_MS);
     this.emit("close");
   }
 
@@ -167,7 +172,7 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
 
   async #finishSessions(): Promise<void> {
     await this.#sessions.stop();
-    await Promise.all([...this.#connections].map((connection) => connection.finish()));
+    await Promise.all([...this.#connections.keys()].map((connection) => connection.finish()));
   }
 }
 
