@@ -127,7 +127,12 @@ export class WorkspacePlace implements Runner {
       env: this.#env,
       network: network === true ? "outbound" : network === false ? "none" : network,
       hidden,
-      ...{ mounts, systemMounts, limits, identity, allowedHosts, peers },
+      mounts,
+      systemMounts,
+      limits,
+      identity,
+      allowedHosts,
+      peers,
     };
   }
 }
