@@ -120,7 +120,7 @@ export class WorkspacePlace implements Runner {
   #sandboxOptions(): SandboxOptions {
     mkdirSync(this.root, { recursive: true });
     const { network = false, hidden = hiddenPaths() } = this.#options;
-    const { mounts, systemMounts, limits, identity, allowedHosts, peers } = this.#options;
+    const { mounts, systemMounts, limits, identity, allowedHosts, peers, bwrap } = this.#options;
     return {
       root: realpathSync(this.root),
       guestPath: this.cwd,
@@ -133,6 +133,7 @@ export class WorkspacePlace implements Runner {
       identity,
       allowedHosts,
       peers,
+      bwrap,
     };
   }
 }

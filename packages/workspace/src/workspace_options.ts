@@ -83,6 +83,12 @@ export interface WorkspaceOptions {
    * @default {"required"} on Linux, else `"none"`, with a warning
    */
   readonly isolation?: "required" | "none" | undefined;
+  /**
+   * The path of bubblewrap.
+   *
+   * @default the one in PATH
+   */
+  readonly bwrap?: string | undefined;
   /** What the sandbox may use. */
   readonly limits?: SandboxLimits | undefined;
   /**

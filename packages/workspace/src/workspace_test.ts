@@ -219,3 +219,16 @@ test("a key file that is none fails the start", async () => {
   await assert.rejects(own.start(), { code: "service-failed" });
   await own.stop();
 });
+
+test("a machine without bubblewrap is refused with the reason and the remedy, unless isolation is given up", async () => {
+  const options = { hidden: [], bwrap: "/nowhere/bwrap" };
+  const own = new Workspace(join(box.folder, "other"), options);
+  await assert.rejects(own.start(), (error) => {
+    assert.ok(error instanceof EnvportError && error.code === "service-failed");
+    return /install bubblewrap/.test(error.message);
+  });
+  await own.stop();
+  await using open = new Workspace(join(box.folder, "other"), { ...options, isolation: "none" });
+  const [capability] = await open.start();
+  assert.equal(capability?.params["isolation"], "none");
+});
