@@ -86,7 +86,9 @@ test("run() keeps the output of a command that timed out", async () => {
 
 test("run() never lets a command that timed out look like a success", async () => {
   await using client = await SshClient.connect(server.capability);
-  const result = await client.run("trap 'exit 0' TERM; for i in {1..200}; do sleep 0.05; done", { timeout: 300 });
+  const result = await client.run("trap 'exit 0' TERM; for i in {1..200}; do sleep 0.05; done", {
+    timeout: 300,
+  });
   assert.equal(result.timedOut, true);
   assert.equal(result.exitCode, null);
 });

@@ -225,7 +225,7 @@ test("a machine without bubblewrap is refused with the reason and the remedy, un
   const own = new Workspace(join(box.folder, "other"), options);
   await assert.rejects(own.start(), (error) => {
     assert.ok(error instanceof EnvportError && error.code === "service-failed");
-    return /install bubblewrap/.test(error.message);
+    return /install it: .*bubblewrap/.test(error.message);
   });
   await own.stop();
   await using open = new Workspace(join(box.folder, "other"), { ...options, isolation: "none" });
