@@ -139,7 +139,7 @@ export class Sessions {
         this.#check(own, call);
         const claim = this.#table.claim(own, performance.now());
         if (claim === "task") await this.#evaluate(own, own.runner!, call.params);
-        if (claim !== "undecided") return this.#send(own, call);
+        if (claim !== "undecided") return this.#send(own, call.context);
         await this.#change(call.signal);
       }
     });
@@ -158,16 +158,14 @@ export class Sessions {
     this.#table.store(session, evaluation, performance.now());
   }
 
-  /** Lets a reply carry the stored result, if the session is still that of the connection which asked. */
-  #send(session: Session, { connection, context }: SessionCall): JsonObject {
-    const { evaluation } = session.result!;
-    if (session.connection !== connection) return evaluation;
+  /** Lets the reply carry the stored result, and notes whether it arrives. */
+  #send(session: Session, context: RpcContext): JsonObject {
     const result = this.#table.send(session);
     context.onSent((delivered) => {
       this.#table.sent(session, result, delivered, performance.now());
       this.#changed();
     });
-    return evaluation;
+    return result.evaluation;
   }
 
   /** Cancels a session's task (TASK-8); resolves when its clean-up, and that of earlier ones, has run. */

@@ -249,6 +249,35 @@ describe("adoption", () => {
     expect(env.templates.size).toBe(2);
   });
 
+  test("SESS-6: who has only adopted may adopt again; who has graded a task of its own may not", async () => {
+    const { connect, park } = await stage();
+    const adopter = await connect();
+    for (const k of [1, 2]) {
+      await park(k);
+      expect(await adopter.result("tasks.grade")).toEqual({ score: k + 0.5 });
+    }
+    await adopter.result("tasks.start", work(3));
+    await adopter.result("tasks.grade");
+    await park(4);
+    expect(await adopter.error("tasks.grade")).toEqual(NO_TASK);
+  });
+
+  test("a blind grade whose connection is lost while it waits does not grade", async () => {
+    const { connect, events, gates, server } = await stage();
+    const [starter, gone] = await Promise.all([connect(), connect()]);
+    starter.request("tasks.start", work(1, "start"));
+    await until(() => events.includes("start 1"));
+    starter.reset();
+    await until(() => server.stats().sessions.parked === 1);
+    gone.request("tasks.grade", { answer: "of nobody" });
+    await gone.call("ping");
+    gone.reset();
+    await until(() => server.stats().connections === 0);
+    gates.get(1)!.open();
+    expect(await (await connect()).result("tasks.grade", { answer: "a" })).toEqual({ score: 1.5 });
+    expect(events.filter((event) => event.startsWith("grade"))).toEqual(["grade 1"]);
+  });
+
   test("an adopter can cancel, and what it reports goes to the adopter", async () => {
     const { connect, env, server } = await stage();
     env.template("reports").run(async function* (_, ctx) {

@@ -1,14 +1,23 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LineClient, until } from "./_testing.ts";
+import { resolveLimits } from "./_limits.ts";
+import { LineClient, freePort, until } from "./_testing.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "serve-process-"));
 const children = new Set<ChildProcess>();
@@ -25,23 +34,29 @@ function translate(from: string, to: string): void {
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (entry.isDirectory()) translate(path.join(from, entry.name), path.join(to, entry.name));
     if (!entry.name.endsWith(".ts") || entry.name.endsWith("_test.ts")) continue;
-    const { outputText } = ts.transpileModule(readFileSync(path.join(from, entry.name), "utf8"), {
-      compilerOptions: {
-        target: ts.ScriptTarget.ES2023,
-        module: ts.ModuleKind.ESNext,
-        verbatimModuleSyntax: true,
-        rewriteRelativeImportExtensions: true,
-      },
-    });
-    writeFileSync(path.join(to, entry.name.replace(/ts$/, "js")), outputText);
+    const source = readFileSync(path.join(from, entry.name), "utf8");
+    writeFileSync(path.join(to, entry.name.replace(/ts$/, "js")), javaScript(source));
   }
+}
+
+function javaScript(source: string): string {
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+    rewriteRelativeImportExtensions: true,
+  };
+  return ts.transpileModule(source, { compilerOptions }).outputText;
 }
 
 beforeAll(() => {
   const wire = path.join(SERVER, "node_modules/@envport/wire");
   translate(import.meta.dirname, SERVER);
   translate(path.resolve(import.meta.dirname, "../../wire/src"), wire);
-  writeFileSync(path.join(SERVER, "package.json"), '{"type":"module"}');
+  writeFileSync(
+    path.join(SERVER, "package.json"),
+    '{"type":"module","name":"@envport/server","exports":"./mod.js"}',
+  );
   writeFileSync(path.join(wire, "package.json"), '{"type":"module","exports":"./mod.js"}');
 });
 
@@ -119,6 +134,16 @@ async function isFree(port: number): Promise<boolean> {
   ]);
   if (free) await new Promise((resolve) => server.close(resolve));
   return free;
+}
+
+async function connectOnceUp(port: number): Promise<LineClient> {
+  for (const start = performance.now(); ; await sleep(20)) {
+    try {
+      return await LineClient.connect(port);
+    } catch (error) {
+      if (performance.now() - start > 30_000) throw error;
+    }
+  }
 }
 
 /** Places in the life of a server, each reached by a program of its own. */
@@ -265,6 +290,47 @@ describe("a serving program", () => {
       expect(rest).toEqual(["child stopped", "Cannot start service 'screen': no such program"]);
     },
   );
+});
+
+describe("README.md", () => {
+  const text = readFileSync(path.resolve(import.meta.dirname, "../README.md"), "utf8");
+
+  test(
+    "the environment in ten lines runs, and answers what the example shows",
+    { timeout: 60_000 },
+    async () => {
+      const [, code] = /^```ts environment\n([^]*?)^```$/m.exec(text)!;
+      expect(code!.trim().split("\n").filter(Boolean).length).toBeLessThanOrEqual(10);
+      const port = await freePort();
+      writeFileSync(path.join(SERVER, "testdata/readme.js"), javaScript(code!.replace("8765", String(port))));
+      symlinkSync(
+        path.resolve(import.meta.dirname, "../../../node_modules/zod"),
+        path.join(SERVER, "node_modules/zod"),
+      );
+      const program = new Program("readme.js");
+      const client = await connectOnceUp(port);
+      const [, requests, replies] = /^```console\n\$ printf '%s\\n' ([^]*?) \| nc[^\n]*\n([^]*?)^```$/m.exec(
+        text,
+      )!;
+      client.socket.end([...requests!.matchAll(/'([^']*)'/g)].map(([, line]) => `${line!}\n`).join(""));
+      expect(await client.ended).toBe("end");
+      expect(String(client.received)).toBe(replies);
+      expect(await program.signal()).toMatchObject({ code: 0 });
+      expect(program.stdout + program.stderr).toBe("");
+    },
+  );
+
+  test("the table of options has every option with its default", () => {
+    const rows = [...text.matchAll(/^\| `(\w+)` +\| `([^`]*)`/gm)].map(([, name, value]) => [name!, value!]);
+    const limits = Object.entries(resolveLimits({})).map(([name, value]) => [name, String(value)]);
+    expect(rows).toEqual(expect.arrayContaining(limits));
+    const source = readFileSync(path.join(import.meta.dirname, "serve.ts"), "utf8");
+    const [, options] = /interface ServeOptions \{([^]*?)^\}/m.exec(source)!;
+    const declared = [...options!.matchAll(/@default \{([^}]*)\}[^]*?^ {2}(\w+)\?:/gm)].map(
+      ([, value, name]) => [name!, value!],
+    );
+    expect(rows.sort()).toEqual(declared.sort());
+  });
 });
 
 test("the programs that were started have ended", async () => {
