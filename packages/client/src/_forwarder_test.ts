@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished, test } from "vitest";
+import { onTestFinished, test, vi } from "vitest";
 import type { FakeConnection } from "./_testing.ts";
 import {
   HELLO,
@@ -15,10 +15,12 @@ import {
   fakeServer,
   freePort,
   memoryLogger,
+  rejection,
   served,
   until,
 } from "./_testing.ts";
 import type { Client, ClientEvents } from "./client.ts";
+import { connect } from "./connect.ts";
 
 /** Serves an environment whose bindings are these urls, by name. */
 async function publish(urls: Record<string, string>): Promise<Server> {
@@ -375,4 +377,51 @@ test("a binding without a port is forwarded, and the server says that it cannot 
   );
   assert.equal(await ending(await dial(client, "it")), "reset");
   assert.match((await refused).message, /no host and port/);
+});
+
+/** The listeners that are made from now on, changed before anybody uses them. */
+function onListener(change: (listener: net.Server) => void): void {
+  const { createServer } = net;
+  const spy = vi.spyOn(net, "createServer").mockImplementation((...args: Parameters<typeof createServer>) => {
+    const listener = createServer(...args);
+    change(listener);
+    return listener;
+  });
+  onTestFinished(() => spy.mockRestore());
+}
+
+const outOfFiles = (): Error => Object.assign(new Error("too many open files"), { code: "EMFILE" });
+
+test("a port that cannot be bound fails connect(), which leaves no connection behind", async () => {
+  let gone = false;
+  const binding = { name: "echo", protocol: "echo/1", url: "tcp://127.0.0.1:7" };
+  const server = await fakeServer(async (connection) => {
+    await connection.hello({ ...HELLO, bindings: [binding, { ...binding, name: "other" }] });
+    await connection.gone();
+    gone = true;
+  });
+  let made = 0;
+  onListener((listener) => {
+    if (made++ > 0) return;
+    listener.listen = () => {
+      process.nextTick(() => listener.emit("error", outOfFiles()));
+      return listener;
+    };
+  });
+  assert.equal((await rejection(connect(server.url, { logger: memoryLogger() }))).code, "EMFILE");
+  await until(() => gone, "the server has seen it leave");
+});
+
+test("CLI-8: connections that cannot be accepted are told of, each of them", async () => {
+  const listeners: net.Server[] = [];
+  const { url } = await publish({ echo: "tcp://127.0.0.1:7" });
+  onListener((listener) => listeners.push(listener));
+  const client = await connected(url);
+  const events: unknown[] = [];
+  client.on("tunnel:refused", ({ binding, error }) => events.push([binding, codeOf(error)]));
+  for (let i = 0; i < 2; i++) listeners[0]!.emit("error", outOfFiles());
+  assert.deepEqual(events, [
+    ["echo", "EMFILE"],
+    ["echo", "EMFILE"],
+  ]);
 });

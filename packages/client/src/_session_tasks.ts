@@ -42,7 +42,7 @@ export class SessionTasks {
       this.#held = undefined;
       try {
         const frame = await call("tasks.start", { id, args });
-        const task: Task = new Task(
+        const task: Task = Task.create(
           id,
           frame,
           (answer, options) => this.grade(answer, options, task),

@@ -112,6 +112,15 @@ test("CLI-4: open() finds by name where there are several, and its errors list t
   assert.equal((await rejection(client.open(other))).code, "unknown-binding");
 });
 
+test("open() looks at what bindings speak, not at what they are called, unless it is given a name", async () => {
+  const env = new Environment();
+  env.addCapability({ name: "greet", protocol: "smile/3", url: "tcp://127.0.0.1:7", params: {} });
+  env.addCapability({ name: "hello", protocol: "greet/1", url: await greeter(), params: {} });
+  const client = await connected((await served(env)).url);
+  assert.equal((await client.open(greet())).greeting, "hi");
+  assert.ok((await rejection(client.open(greet(), "greet"))) instanceof TypeError);
+});
+
 test("CLI-4: a binding of another protocol is misuse", async () => {
   const client = await withBindings({ hello: await greeter() }, "smile/3");
   const error = await rejection(client.open(greet(), "hello"));
@@ -160,7 +169,8 @@ test("CLI-4: what is no connection error is thrown at once, and not blamed on a 
   };
   await rejection(client.open(greet(), "down"));
   assert.equal(await rejection(client.open(strict, "hello")), denied);
-  assert.equal(tries, 1);
+  assert.equal(await rejection(client.open(strict, "down")), denied);
+  assert.equal(tries, 2);
 });
 
 test.each([

@@ -28,7 +28,7 @@ export interface GradeOptions extends AbortOptions {
 }
 
 /**
- * A task that has been started and waits for its answer; it stays usable over a {@linkcode Client.resume}.
+ * A task that has been started and waits for its answer; it stays usable when its client resumes the session.
  *
  * @example
  * ```ts
@@ -38,14 +38,14 @@ export interface GradeOptions extends AbortOptions {
  *
  * const env = new Environment({ name: "sums" });
  * env.template("add").run(async function* () {
- *   yield (yield "What is 1 + 1?") === 2 ? 1 : 0;
+ *   yield (yield "What is 1 + 1?") === "2" ? 1 : 0;
  * });
  * await using server = await serve(env);
  *
  * await using client = await connect(server.url);
  * const task = await client.start("add");
  * assert.equal(task.promptText, "What is 1 + 1?");
- * assert.deepEqual(await task.grade(2), { score: 1 });
+ * assert.deepEqual(await task.grade("2"), { score: 1 });
  * ```
  */
 export class Task {
@@ -58,8 +58,7 @@ export class Task {
   readonly #grade: (answer: unknown, options: GradeOptions) => Promise<EvaluationResult>;
   readonly #cancel: (options: AbortOptions) => Promise<void>;
 
-  /** @internal */
-  constructor(
+  private constructor(
     id: string,
     frame: JsonObject,
     grade: (answer: unknown, options: GradeOptions) => Promise<EvaluationResult>,
@@ -70,6 +69,16 @@ export class Task {
     this.prompt = frame["prompt"];
     this.#grade = grade;
     this.#cancel = cancel;
+  }
+
+  /** @internal */
+  static create(
+    id: string,
+    frame: JsonObject,
+    grade: (answer: unknown, options: GradeOptions) => Promise<EvaluationResult>,
+    cancel: (options: AbortOptions) => Promise<void>,
+  ): Task {
+    return new Task(id, frame, grade, cancel);
   }
 
   /** The prompt as text: itself if it is a string, else its JSON. */
