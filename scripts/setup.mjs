@@ -22,11 +22,18 @@ const PROGRAMS = {
     { program: "script", packages: { "apt-get": "bsdutils", dnf: "util-linux-script", apk: "util-linux-misc", pacman: "util-linux" } },
   ],
   test: [
+    { program: "curl", packages: everywhere("curl") },
+    { program: "diff", packages: everywhere("diffutils") },
     { program: "git", packages: everywhere("git") },
+    { program: "ipcmk", packages: everywhere("util-linux") },
+    { program: "less", packages: everywhere("less") },
     { program: "perl", packages: everywhere("perl") },
+    { program: "ps", packages: { "apt-get": "procps", dnf: "procps-ng", apk: "procps", pacman: "procps-ng" } },
     { program: "rsync", packages: everywhere("rsync") },
     { program: "ssh", packages: { "apt-get": "openssh-client", dnf: "openssh-clients", apk: "openssh-client", pacman: "openssh" } },
     { program: "sshd", packages: { "apt-get": "openssh-server", dnf: "openssh-server", apk: "openssh-server", pacman: "openssh" } },
+    { program: "ssh-audit", packages: everywhere("ssh-audit") },
+    { program: "tmux", packages: everywhere("tmux") },
     {
       program: "/usr/lib/openssh/sftp-server",
       packages: { "apt-get": "openssh-sftp-server", dnf: "openssh-server", apk: "openssh-sftp-server", pacman: "openssh" },
