@@ -2,7 +2,17 @@ import tseslint from "typescript-eslint";
 
 /** What the style guide asks for and a linter can see; CONTRIBUTING.md names the rest. */
 export default tseslint.config(
-  { ignores: ["**/node_modules/**", "**/dist/**", "**/*.mjs", "**/*.cjs", "**/*.js", ".tools/**", "**/testdata/**"] },
+  {
+    ignores: [
+      "**/node_modules/**",
+      "**/dist/**",
+      "**/*.mjs",
+      "**/*.cjs",
+      "**/*.js",
+      ".tools/**",
+      "**/testdata/**",
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { project: "./tsconfig.json", tsconfigRootDir: import.meta.dirname } },
@@ -17,7 +27,8 @@ export default tseslint.config(
         { selector: "ExportAllDeclaration", message: "Name what is exported" },
         { selector: "ExportDefaultDeclaration", message: "Export by name" },
         {
-          selector: "PropertyDefinition[accessibility='private'], MethodDefinition[kind!='constructor'][accessibility='private']",
+          selector:
+            "PropertyDefinition[accessibility='private'], MethodDefinition[kind!='constructor'][accessibility='private']",
           message: "Use #private",
         },
       ],

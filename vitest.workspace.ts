@@ -10,7 +10,9 @@ const folders = ["packages", "apps"].flatMap((parent) =>
 const resolve = { conditions: ["@envport/source", "module", "node", "default"] };
 
 /** The repository's own tests run examples, which stand in no package. */
-const alias = [{ find: /^@envport\/([\w-]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/mod.ts` }];
+const alias = [
+  { find: /^@envport\/([\w-]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/mod.ts` },
+];
 
 export default defineConfig({
   resolve,

@@ -17,4 +17,6 @@ if (!file) {
   process.exit(2);
 }
 const node = ["--import", "tsx", "--conditions=@envport/source", file, ...words];
-process.exit(spawnSync(process.execPath, node, { cwd: root, env: environment(), stdio: "inherit" }).status ?? 1);
+process.exit(
+  spawnSync(process.execPath, node, { cwd: root, env: environment(), stdio: "inherit" }).status ?? 1,
+);

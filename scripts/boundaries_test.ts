@@ -50,7 +50,10 @@ test.each(folders)("%s imports only what its row allows and its manifest declare
       const [scope, rest] = specifier.split("/");
       const dependency = specifier.startsWith("@") ? `${scope!}/${rest!}` : scope!;
       if (isTest(file)) {
-        if (!(dependency in { ...forTests, ...rootManifest.devDependencies }) && dependency !== manifest.name) {
+        if (
+          !(dependency in { ...forTests, ...rootManifest.devDependencies }) &&
+          dependency !== manifest.name
+        ) {
           wrong.push(`${where}: not declared`);
         }
         continue;
@@ -65,7 +68,9 @@ test.each(folders)("%s imports only what its row allows and its manifest declare
 test("each declared dependency is imported somewhere", () => {
   const unused = folders.flatMap((folder) => {
     const { dependencies = {} } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
-    const used = sources(folder).filter((file) => !isTest(file)).flatMap(imports);
+    const used = sources(folder)
+      .filter((file) => !isTest(file))
+      .flatMap(imports);
     return Object.keys(dependencies)
       .filter((name) => !used.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)))
       .map((name) => `${path.basename(folder)}: ${name}`);

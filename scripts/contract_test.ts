@@ -20,13 +20,15 @@ function testFiles(): string[] {
 
 /** The ids that the names of tests begin with: `test("SESS-5: …")`, `test("FRAME-1, FRAME-2: …")`. */
 function citedIds(file: string): string[] {
-  const names = readFileSync(file, "utf8").matchAll(/\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*["'`]([^"'`]*)/g);
+  const names = readFileSync(file, "utf8").matchAll(
+    /\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*["'`]([^"'`]*)/g,
+  );
   return [...names].flatMap(([, name]) => name!.match(/\b[A-Z]{3,5}-\d+\b/g) ?? []);
 }
 
-const rules = [...readFileSync(path.join(root, "docs/contract.md"), "utf8").matchAll(/^\| ([A-Z]+-\d+) \|/gm)].map(
-  ([, id]) => id!,
-);
+const rules = [
+  ...readFileSync(path.join(root, "docs/contract.md"), "utf8").matchAll(/^\| ([A-Z]+-\d+) \|/gm),
+].map(([, id]) => id!);
 const cited = new Set(testFiles().flatMap(citedIds));
 
 test("every rule of the contract has a test that cites it", () => {

@@ -31,7 +31,14 @@ test.each(packages)("%s names its exports one by one in mod.ts and says what it 
 
 test.each(packages)("%s has a manifest that npm can publish", (name) => {
   const manifest = JSON.parse(readFileSync(path.join(root, "packages", name, "package.json"), "utf8"));
-  expect(manifest).toMatchObject({ name: `@envport/${name}`, license: "MIT", type: "module", sideEffects: false });
+  expect(manifest).toMatchObject({
+    name: `@envport/${name}`,
+    license: "MIT",
+    type: "module",
+    sideEffects: false,
+  });
   expect(manifest.files).toContain("!src/**/*_test.ts");
-  expect(readFileSync(path.join(root, "packages", name, "README.md"), "utf8")).toContain(`# @envport/${name}`);
+  expect(readFileSync(path.join(root, "packages", name, "README.md"), "utf8")).toContain(
+    `# @envport/${name}`,
+  );
 });

@@ -15,12 +15,17 @@ test("the packages install from their tarballs into an empty project", { timeout
   run(process.execPath, ["scripts/pack.mjs"], root);
   const folder = mkdtempSync(path.join(os.tmpdir(), "install-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(path.join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  writeFileSync(
+    path.join(folder, "package.json"),
+    JSON.stringify({ name: "user", private: true, type: "module" }),
+  );
   const packs = readdirSync(path.join(root, ".packs")).map((file) => path.join(root, ".packs", file));
   run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...packs], folder);
 
   const names = readdirSync(path.join(root, "packages"));
-  const imports = names.map((name) => `console.log(Object.keys(await import("@envport/${name}")).length > 0);`);
+  const imports = names.map(
+    (name) => `console.log(Object.keys(await import("@envport/${name}")).length > 0);`,
+  );
   writeFileSync(path.join(folder, "all.js"), imports.join("\n"));
   expect(run(process.execPath, ["all.js"], folder)).toBe("true\n".repeat(names.length));
 
@@ -34,8 +39,19 @@ test("the packages install from their tarballs into an empty project", { timeout
   }
 
   writeFileSync(path.join(folder, "agent.ts"), examplesIn(path.join(root, "README.md")).at(-1)!.code);
-  const compilerOptions = { module: "nodenext", target: "es2023", strict: true, noEmit: true, skipLibCheck: false, types: [] };
+  const compilerOptions = {
+    module: "nodenext",
+    target: "es2023",
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: [],
+  };
   writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["agent.ts"] }));
-  run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "@types/node@20", "@types/ssh2"], folder);
+  run(
+    "npm",
+    ["install", "--no-audit", "--no-fund", "--ignore-scripts", "@types/node@20", "@types/ssh2"],
+    folder,
+  );
   run(path.join(root, "node_modules/.bin/tsc"), ["-p", folder], folder);
 });

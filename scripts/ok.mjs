@@ -7,7 +7,11 @@ const CHECKS = [
   ["format", "prettier", ["--check", "--log-level=warn", "."]],
   ["types", "tsc", ["-p", "tsconfig.json", "--noEmit"]],
   ["lint", "eslint", ["."]],
-  ["import cycles", "oxlint", ["--quiet", "--import-plugin", "-A", "all", "-D", "import/no-cycle", "packages", "apps"]],
+  [
+    "import cycles",
+    "oxlint",
+    ["--quiet", "--import-plugin", "-A", "all", "-D", "import/no-cycle", "packages", "apps"],
+  ],
   ["manifests", "node", ["scripts/publint.mjs"]],
 ];
 const TESTS = ["tests", "node", ["scripts/test.mjs"]];

@@ -9,10 +9,18 @@ rmSync(target, { recursive: true, force: true });
 mkdirSync(target);
 for (const name of readdirSync(path.join(root, "packages"))) {
   const cwd = path.join(root, "packages", name);
-  const result = spawnSync("pnpm", ["pack", "--pack-destination", target], { cwd, env: environment(), encoding: "utf8" });
+  const result = spawnSync("pnpm", ["pack", "--pack-destination", target], {
+    cwd,
+    env: environment(),
+    encoding: "utf8",
+  });
   if (result.status !== 0) {
     process.stderr.write(`${result.stdout}${result.stderr}`);
     process.exit(1);
   }
 }
-process.stdout.write(`${readdirSync(target).map((file) => path.join(".packs", file)).join("\n")}\n`);
+process.stdout.write(
+  `${readdirSync(target)
+    .map((file) => path.join(".packs", file))
+    .join("\n")}\n`,
+);

@@ -18,7 +18,10 @@ async function freePort(): Promise<number> {
 }
 
 /** Runs a program from its TypeScript source in a folder of its own. */
-function run(file: string, cwd: string): { stdout: () => string; exit: Promise<number | null>; stop: () => void } {
+function run(
+  file: string,
+  cwd: string,
+): { stdout: () => string; exit: Promise<number | null>; stop: () => void } {
   const tsx = pathToFileURL(createRequire(path.join(root, "package.json")).resolve("tsx")).href;
   const words = ["--import", tsx, "--conditions=@envport/source", file];
   const child = spawn(process.execPath, words, { cwd, stdio: ["ignore", "pipe", "inherit"] });

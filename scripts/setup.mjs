@@ -19,7 +19,15 @@ const OLDEST_NODE = [20, 19];
 const PROGRAMS = {
   start: [
     { program: "bwrap", packages: everywhere("bubblewrap") },
-    { program: "script", packages: { "apt-get": "bsdutils", dnf: "util-linux-script", apk: "util-linux-misc", pacman: "util-linux" } },
+    {
+      program: "script",
+      packages: {
+        "apt-get": "bsdutils",
+        dnf: "util-linux-script",
+        apk: "util-linux-misc",
+        pacman: "util-linux",
+      },
+    },
   ],
   test: [
     { program: "curl", packages: everywhere("curl") },
@@ -28,15 +36,39 @@ const PROGRAMS = {
     { program: "ipcmk", packages: everywhere("util-linux") },
     { program: "less", packages: everywhere("less") },
     { program: "perl", packages: everywhere("perl") },
-    { program: "ps", packages: { "apt-get": "procps", dnf: "procps-ng", apk: "procps", pacman: "procps-ng" } },
+    {
+      program: "ps",
+      packages: { "apt-get": "procps", dnf: "procps-ng", apk: "procps", pacman: "procps-ng" },
+    },
     { program: "rsync", packages: everywhere("rsync") },
-    { program: "ssh", packages: { "apt-get": "openssh-client", dnf: "openssh-clients", apk: "openssh-client", pacman: "openssh" } },
-    { program: "sshd", packages: { "apt-get": "openssh-server", dnf: "openssh-server", apk: "openssh-server", pacman: "openssh" } },
+    {
+      program: "ssh",
+      packages: {
+        "apt-get": "openssh-client",
+        dnf: "openssh-clients",
+        apk: "openssh-client",
+        pacman: "openssh",
+      },
+    },
+    {
+      program: "sshd",
+      packages: {
+        "apt-get": "openssh-server",
+        dnf: "openssh-server",
+        apk: "openssh-server",
+        pacman: "openssh",
+      },
+    },
     { program: "ssh-audit", packages: everywhere("ssh-audit") },
     { program: "tmux", packages: everywhere("tmux") },
     {
       program: "/usr/lib/openssh/sftp-server",
-      packages: { "apt-get": "openssh-sftp-server", dnf: "openssh-server", apk: "openssh-sftp-server", pacman: "openssh" },
+      packages: {
+        "apt-get": "openssh-sftp-server",
+        dnf: "openssh-server",
+        apk: "openssh-sftp-server",
+        pacman: "openssh",
+      },
     },
   ],
 };
@@ -53,8 +85,17 @@ const SYSTEM_FOLDERS = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
 /** The environment of every command we start: our pnpm first, no telemetry. */
 export function environment() {
-  const folders = [path.join(root, ".tools/node_modules/.bin"), path.join(root, "node_modules/.bin"), process.env.PATH];
-  return { ...process.env, PATH: folders.join(path.delimiter), TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" };
+  const folders = [
+    path.join(root, ".tools/node_modules/.bin"),
+    path.join(root, "node_modules/.bin"),
+    process.env.PATH,
+  ];
+  return {
+    ...process.env,
+    PATH: folders.join(path.delimiter),
+    TURBO_TELEMETRY_DISABLED: "1",
+    DO_NOT_TRACK: "1",
+  };
 }
 
 /**
@@ -89,7 +130,9 @@ function installPrograms(programs) {
   const names = missing.map(({ program }) => program).join(", ");
   const prefix = process.getuid() === 0 ? [] : mayUseSudo() ? ["sudo", "-n"] : undefined;
   if (!manager || !prefix) {
-    const install = manager ? `sudo ${manager} ${MANAGERS[manager].install.filter((word) => word !== "-qq").join(" ")}` : "your package manager:";
+    const install = manager
+      ? `sudo ${manager} ${MANAGERS[manager].install.filter((word) => word !== "-qq").join(" ")}`
+      : "your package manager:";
     stop(`These programs are missing: ${names}\nInstall them with\n  ${install} ${packages.join(" ")}`);
   }
   const { prepare, install } = MANAGERS[manager];
@@ -101,7 +144,9 @@ function installPrograms(programs) {
 }
 
 function mayUseSudo() {
-  return findProgram("sudo") !== undefined && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0;
+  return (
+    findProgram("sudo") !== undefined && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0
+  );
 }
 
 function findProgram(name) {
@@ -121,17 +166,33 @@ function installPnpm() {
   const manifest = path.join(root, ".tools/node_modules/pnpm/package.json");
   if (existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).version === PNPM_VERSION) return;
   mkdirSync(path.join(root, ".tools"), { recursive: true });
-  const words = ["install", "--prefix", ".tools", "--no-audit", "--no-fund", "--loglevel=error", `pnpm@${PNPM_VERSION}`];
+  const words = [
+    "install",
+    "--prefix",
+    ".tools",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    `pnpm@${PNPM_VERSION}`,
+  ];
   run(`Installing pnpm ${PNPM_VERSION}`, "npm", words);
 }
 
 /** Runs a step; its output is shown only if it fails. */
 function run(what, command, args) {
   say(what);
-  const options = { cwd: root, env: environment(), encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 };
+  const options = {
+    cwd: root,
+    env: environment(),
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: 1 << 28,
+  };
   const result = spawnSync(command, args, { ...options, shell: process.platform === "win32" });
   if (result.status === 0) return;
-  process.stderr.write(`${result.stdout ?? ""}${result.stderr ?? ""}${result.error ? `${result.error.message}\n` : ""}`);
+  process.stderr.write(
+    `${result.stdout ?? ""}${result.stderr ?? ""}${result.error ? `${result.error.message}\n` : ""}`,
+  );
   stop(`${what} failed: ${command} ${args.join(" ")}`);
 }
 

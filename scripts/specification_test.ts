@@ -30,6 +30,14 @@ test("every row of SPECIFICATION.md has a test", () => {
 
 test("the folder has what the two commands need", () => {
   expect(readdirSync(root)).toEqual(
-    expect.arrayContaining(["package.json", "pnpm-workspace.yaml", "pnpm-lock.yaml", "turbo.json", "tsconfig.base.json", "vitest.workspace.ts", "LICENSE"]),
+    expect.arrayContaining([
+      "package.json",
+      "pnpm-workspace.yaml",
+      "pnpm-lock.yaml",
+      "turbo.json",
+      "tsconfig.base.json",
+      "vitest.workspace.ts",
+      "LICENSE",
+    ]),
   );
 });

@@ -5,5 +5,8 @@ import { root, setUp } from "./setup.mjs";
 
 setUp("start");
 const program = path.join(root, "apps/reference-env/dist/main.js");
-const { status } = spawnSync(process.execPath, [program, ...process.argv.slice(2)], { cwd: root, stdio: "inherit" });
+const { status } = spawnSync(process.execPath, [program, ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: "inherit",
+});
 process.exit(status ?? 1);

@@ -11,7 +11,9 @@ const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=$
 const words = ["run", "--config", "vitest.workspace.ts", ...reporters, ...process.argv.slice(2)];
 const { status } = spawnSync("vitest", words, { cwd: root, env: environment(), stdio: "inherit" });
 
-const { passed, failed } = existsSync(report) ? count(JSON.parse(readFileSync(report, "utf8"))) : { passed: 0, failed: 0 };
+const { passed, failed } = existsSync(report)
+  ? count(JSON.parse(readFileSync(report, "utf8")))
+  : { passed: 0, failed: 0 };
 // An error outside of a test, or no test at all, is a failure too.
 const failures = failed === 0 && (status !== 0 || passed === 0) ? 1 : failed;
 process.stdout.write(`${String(passed)} passed, ${String(failures)} failed\n`);

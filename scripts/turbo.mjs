@@ -2,5 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { environment, root } from "./setup.mjs";
 
-const { status } = spawnSync("turbo", process.argv.slice(2), { cwd: root, env: environment(), stdio: "inherit" });
+const { status } = spawnSync("turbo", process.argv.slice(2), {
+  cwd: root,
+  env: environment(),
+  stdio: "inherit",
+});
 process.exit(status ?? 1);

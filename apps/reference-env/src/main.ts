@@ -13,7 +13,9 @@ import { TASKS } from "./tasks.ts";
 const { json, only } = readArguments();
 const chosen = TASKS.filter(({ id }) => only === undefined || id === only);
 if (chosen.length === 0) {
-  stop(`Cannot run task '${only!}' as there is none of that name: known are ${TASKS.map(({ id }) => id).join(", ")}`);
+  stop(
+    `Cannot run task '${only!}' as there is none of that name: known are ${TASKS.map(({ id }) => id).join(", ")}`,
+  );
 }
 
 const folder = await mkdtemp(path.join(os.tmpdir(), "envport-"));
@@ -46,7 +48,12 @@ function readArguments(): { json: boolean; only: string | undefined } {
 }
 
 function describe({ task, capabilities, score, ok, ms, error }: EpisodeResult): string {
-  const columns = [ok ? "passed" : "FAILED", task.padEnd(10), capabilities.join("+").padEnd(10), `score ${String(score)}`];
+  const columns = [
+    ok ? "passed" : "FAILED",
+    task.padEnd(10),
+    capabilities.join("+").padEnd(10),
+    `score ${String(score)}`,
+  ];
   return `${columns.join("  ")}  ${String(ms)} ms${error ? `  ${error}` : ""}\n`;
 }
 

@@ -76,6 +76,11 @@ async function write(shell: SshClient, folder: string, file: string, text: strin
   if (exitCode !== 0) throw new Error(`${file} could not be written: ${stderr}`);
 }
 
-function run(shell: SshClient, folder: string, command: string, input?: string): ReturnType<SshClient["run"]> {
+function run(
+  shell: SshClient,
+  folder: string,
+  command: string,
+  input?: string,
+): ReturnType<SshClient["run"]> {
   return shell.run(`cd ${folder} && ${command}`, { input, timeout: 30_000 });
 }

@@ -45,7 +45,8 @@ export function registerRepair(env: Environment, shell: Workspace): void {
 
       // The tests are put back before they are run: what counts is the program.
       for (const [name, text] of files) {
-        if (name.startsWith("test/") || name === "package.json") await shell.writeFile(`meeting-room/${name}`, text);
+        if (name.startsWith("test/") || name === "package.json")
+          await shell.writeFile(`meeting-room/${name}`, text);
       }
       await shell.writeFile("meeting-room/test/hidden.test.js", HIDDEN_TEST);
       const { exitCode } = await shell.run([process.execPath, "--test"], {
