@@ -38,7 +38,7 @@ test("FRAME-9: an error without a readable id says null, and a result is never l
   assert.equal(text({ id: 1, result: undefined }), '{"jsonrpc":"2.0","id":1,"result":null}\n');
 });
 
-test("FRAME-1: one message is one line of UTF-8, and what is read is what was sent", () => {
+test("FRAME-1: one message is one line of valid text, and what is read is what was sent", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.maxSafeInteger()), fc.jsonValue(), (id, value) => {
       const line = encodeFrame({ id, result: { value } });

@@ -18,6 +18,8 @@ const NEWLINE = 0x0a;
 const EMPTY = Buffer.alloc(0);
 /** A line buffer over this size is given back once its line has been read: thousands of connections may be idle. */
 const KEEP_BYTES = 4 * 1024;
+/** What is not written to is not held: a large buffer's pages come from the system as they are used. */
+const GROWTH = 4;
 /** Up to here a loop is faster than a call into native code. */
 const FEW_BYTES = 16;
 /** Chunks that have been looked at leave the list once there are this many, and half of the list is such. */
@@ -27,7 +29,7 @@ const DROP_CHUNKS = 1_024;
  * Splits a byte stream into lines, however it was chunked (FRAME-1, FRAME-2). It does no I/O: push what arrived, take
  * lines out, and take what is left when the stream turns into something else (FRAME-3).
  *
- * A line that lies inside one chunk is never copied; the pieces of a longer one are gathered in a buffer that doubles,
+ * A line that lies inside one chunk is never copied; the pieces of a longer one are gathered in a buffer that grows,
  * so that work is linear in the bytes and memory stays under the limit however small the chunks are.
  *
  * @example A line that spans two chunks, and bytes that are no line
@@ -155,7 +157,7 @@ export class FrameReader {
   #gather(chunk: Buffer, start: number, end: number): void {
     const length = this.#lineBytes + end - start;
     if (length > this.#line.length) {
-      const capacity = Math.min(Math.max(512, this.#line.length * 2), this.maxFrameBytes);
+      const capacity = Math.min(Math.max(512, this.#line.length * GROWTH), this.maxFrameBytes);
       const grown = Buffer.allocUnsafeSlow(Math.max(capacity, length));
       this.#line.copy(grown, 0, 0, this.#lineBytes);
       this.#line = grown;
