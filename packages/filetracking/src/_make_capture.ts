@@ -45,7 +45,7 @@ export interface CaptureParts {
 }
 
 /**
- * Takes the content of changed documents and pictures, as the scan that found them saw it.
+ * Takes the content of changed documents and pictures, as the scan that found them saw it; small ones first.
  *
  * @param changes What has changed since the agent's baseline.
  */
@@ -54,28 +54,42 @@ export function makeCapture(changes: readonly Change[], options: CaptureOptions)
   const cursor = new FolderCursor(options.root);
   let room = options.limits.captureBytes;
   try {
-    for (const { path, before, after } of changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
-      const type = CONTENT_TYPES.get(/\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "");
-      if (!type || !after || after.isLink || after.state === "secret" || after.state === "unreadable")
-        continue;
-      if (before && before.hash !== undefined && before.hash === after.hash) continue;
-      if (options.captured.get(path) === fingerprint(after)) continue;
+    for (const { path, status, node, type } of candidates(changes, options.captured)) {
       parts.eligible++;
-      const content = fits(after, room, parts, options.limits)
-        ? contentOf(path, after, cursor, options.limits)
-        : undefined;
+      const fit = fits(node, room, parts, options.limits);
+      const content = fit ? contentOf(path, node, cursor, options.limits) : undefined;
       if (!content || holdsSecret(content)) {
-        skip(parts, path, after, options.limits, content !== undefined);
+        skip(parts, path, node, options.limits, content !== undefined);
         continue;
       }
       room -= content.length;
-      parts.done.set(path, fingerprint(after));
-      parts.files.push(capturedFile(path, before ? "modified" : "added", content, after.hash!, type));
+      parts.done.set(path, fingerprint(node));
+      parts.files.push(capturedFile(path, status, content, node.hash!, type));
     }
   } finally {
     cursor.close();
   }
+  parts.files.sort((a, b) => (a.path < b.path ? -1 : 1));
   return parts;
+}
+
+interface Candidate {
+  readonly path: ByteString;
+  readonly status: "added" | "modified";
+  readonly node: FileNode;
+  readonly type: string;
+}
+
+function candidates(changes: readonly Change[], captured: ReadonlyMap<ByteString, string>): Candidate[] {
+  const found: Candidate[] = [];
+  for (const { path, before, after: node } of changes) {
+    const type = CONTENT_TYPES.get(/\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "");
+    if (!type || !node || node.isLink || node.state === "secret" || node.state === "unreadable") continue;
+    if (before && before.hash !== undefined && before.hash === node.hash) continue;
+    if (captured.get(path) === fingerprint(node)) continue;
+    found.push({ path, status: before ? "modified" : "added", node, type });
+  }
+  return found.sort((a, b) => a.node.size - b.node.size || (a.path < b.path ? -1 : 1));
 }
 
 /** What tells two states of a file apart, also where no content was read. */

@@ -1,6 +1,7 @@
 import type { Change } from "./_changes.ts";
 import { gitPatch } from "./_git_patch.ts";
 import { quoteName, toText } from "./_names.ts";
+import type { ByteString } from "./_names.ts";
 import type { FileNode } from "./_nodes.ts";
 import { holdsSecret } from "./_secret_content.ts";
 import type { FileModes, FilePatch } from "./file_diff.ts";
@@ -16,6 +17,8 @@ export interface DiffParts {
 /** How long to look for a small diff: of one file, and of all in one reply. */
 const FILE_MS = 200;
 const TOTAL_MS = 3000;
+/** So many patches that do not fit are enough to take a reply for full: the files that follow are larger still. */
+const MAX_MISFITS = 20;
 /** What an entry takes besides its patch and path, as JSON. */
 const ENTRY_BYTES = 512;
 
@@ -28,15 +31,21 @@ export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits)
   const deadline = performance.now() + TOTAL_MS;
   let bytes = 0;
   let replyBytes = 0;
+  let misfits = 0;
   for (const change of changes.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
-    if (change.after?.state === "unread" || isOver(bytes, replyBytes, limits)) {
+    if (change.after?.state === "unread" || misfits === MAX_MISFITS) {
       parts.left.push(change);
       continue;
     }
-    const patch = describe(change, limits, Math.min(FILE_MS, deadline - performance.now()));
-    const patchBytes = Buffer.byteLength(patch.patch);
-    const entryBytes = Buffer.byteLength(JSON.stringify(patch.patch)) + 6 * patch.path.length + ENTRY_BYTES;
+    let patch = describe(change, limits, Math.min(FILE_MS, deadline - performance.now()));
+    let [patchBytes, entryBytes] = sizesOf(patch);
+    if (patchBytes > limits.diffBytes || entryBytes > limits.replyBytes) {
+      // It would wait for ever.
+      patch = { ...patch, patch: tooLarge(change) };
+      [patchBytes, entryBytes] = sizesOf(patch);
+    }
     if (bytes + patchBytes > limits.diffBytes || replyBytes + entryBytes > limits.replyBytes) {
+      misfits++;
       parts.left.push(change);
       continue;
     }
@@ -48,9 +57,9 @@ export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits)
   return parts;
 }
 
-/** A reply that is full takes nothing more: no patch is made in vain. */
-function isOver(bytes: number, replyBytes: number, limits: FileTrackingLimits): boolean {
-  return bytes >= limits.diffBytes || replyBytes + ENTRY_BYTES >= limits.replyBytes;
+/** The bytes of a patch, and of its whole entry as JSON. */
+function sizesOf({ patch, path }: FilePatch): [number, number] {
+  return [Buffer.byteLength(patch), Buffer.byteLength(JSON.stringify(patch)) + 6 * path.length + ENTRY_BYTES];
 }
 
 function sizeOf({ before, after }: Change): number {
@@ -80,14 +89,14 @@ function modesOf(before: FileNode | undefined, after: FileNode | undefined): Fil
 }
 
 /** A patch, or one sentence that stands in for it. */
-function patchOf({ path, before, after }: Change, limits: FileTrackingLimits, timeoutMs: number): string {
+function patchOf(change: Change, limits: FileTrackingLimits, timeoutMs: number): string {
+  const { path, before, after } = change;
   const sides = [before, after].filter((node) => node !== undefined);
-  const say = (sentence: string): string => `${sentence}: ${quoteName(path)}\n`;
+  const say = (sentence: string): string => standIn(sentence, path);
   if (sides.some((node) => node.state === "secret")) return say("Secret file changed (content redacted)");
   if (sides.some((node) => node.state === "unreadable")) return say("File not readable");
   if (sides.some((node) => node.size > limits.diffFileBytes)) {
-    const sizes = `${String(before?.size ?? 0)} -> ${String(after?.size ?? 0)} bytes`;
-    return say(`File too large to diff (${sizes})`);
+    return tooLarge(change);
   }
   if (before && after && before.hash !== undefined && before.hash === after.hash) {
     return gitPatch(path, modeOnly(before), modeOnly(after), timeoutMs);
@@ -97,6 +106,15 @@ function patchOf({ path, before, after }: Change, limits: FileTrackingLimits, ti
   if (sides.some((node) => holdsSecret(node.content!)))
     return say("File with a secret changed (content redacted)");
   return gitPatch(path, side(before), side(after), timeoutMs);
+}
+
+function tooLarge({ path, before, after }: Change): string {
+  const sizes = `${String(before?.size ?? 0)} -> ${String(after?.size ?? 0)} bytes`;
+  return standIn(`File too large to diff (${sizes})`, path);
+}
+
+function standIn(sentence: string, path: ByteString): string {
+  return `${sentence}: ${quoteName(path)}\n`;
 }
 
 function side(node: FileNode | undefined): { mode: string; content: Buffer } | undefined {

@@ -8,6 +8,8 @@ export type ByteString = string;
 
 const ASCII = /^[\x00-\x7f]*$/;
 const SPECIAL = /[\x00-\x1f"\\\x7f]/;
+/** Blanks that git does not find again in a line of two names. */
+const EDGE_BLANK = /^ | $|\/ | \//;
 const ESCAPES = new Map([
   [7, "a"],
   [8, "b"],
@@ -71,7 +73,7 @@ export function fromText(text: string): ByteString {
  */
 export function quoteName(name: ByteString): string {
   const readable = ASCII.test(name) || isUtf8(Buffer.from(name, "latin1"));
-  if (readable && !SPECIAL.test(name) && !name.startsWith(" ") && !name.endsWith(" ")) return toText(name);
+  if (readable && !SPECIAL.test(name) && !EDGE_BLANK.test(name)) return toText(name);
   let quoted = "";
   for (const character of name) {
     const byte = character.charCodeAt(0);

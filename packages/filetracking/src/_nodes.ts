@@ -49,7 +49,7 @@ export class FileNode {
   }
 
   /** Whether nothing has happened to the file. Its times of change cannot be set by programs, unlike `mtime`. */
-  isAt(stats: Stats): boolean {
+  isAt(stats: Pick<Stats, "mode" | "size" | "mtimeMs" | "ctimeMs" | "ino" | "dev">): boolean {
     return (
       this.ctimeMs === stats.ctimeMs &&
       this.mtimeMs === stats.mtimeMs &&

@@ -53,19 +53,20 @@ function affordable(files: readonly PendingFile[], budget: number): readonly Pen
 function readInto(file: PendingFile, cursor: FolderCursor, options: ReadOptions, budget: number): number {
   const { fileBytes, diffFileBytes, heldBytes } = options.limits;
   try {
-    const hasRoom = options.held + diffFileBytes <= heldBytes || file.name === RULES_FILE;
-    const keep = hasRoom ? diffFileBytes : 0;
+    const room = file.name === RULES_FILE ? diffFileBytes : heldBytes - options.held;
+    const keep = Math.max(0, Math.min(diffFileBytes, room));
     // A file that has grown since it was listed may cost more than there is.
     const content = readContent(cursor.at(file.path).open() + file.name, Math.min(fileBytes, budget), keep);
     if ("refused" in content) return refuse(file, content, fileBytes);
-    if (file.isKnown && (content.racy || !file.node.isAt(content.stats))) return content.stats.size;
+    const certain = !content.racy || file.stage !== "settled";
+    if (file.stage !== "fresh" && !(certain && file.node.isAt(content.stats))) return content.stats.size;
     take(file.node, content);
     options.held += content.bytes?.length ?? 0;
     return content.stats.size;
   } catch (error) {
     if (isExhausted(error)) throw error;
     if (isGone(error)) takeOut(file);
-    else if (!file.isKnown) file.node.state = "unreadable";
+    else if (file.stage === "fresh") file.node.state = "unreadable";
     return 0;
   }
 }
@@ -80,7 +81,7 @@ function take(node: FileNode, { stats, hash, bytes, racy }: Content): void {
 
 function refuse(file: PendingFile, refusal: Refusal, fileBytes: number): number {
   if (refusal.refused === "gone") takeOut(file);
-  else if (!file.isKnown && refusal.stats.size > fileBytes) {
+  else if (file.stage === "fresh" && refusal.stats.size > fileBytes) {
     file.node.describe(refusal.stats);
     file.node.state = "large";
   }
@@ -88,8 +89,8 @@ function refuse(file: PendingFile, refusal: Refusal, fileBytes: number): number 
 }
 
 /** The next scan finds what is there instead. */
-function takeOut({ folder, name, isKnown }: PendingFile): void {
-  if (!isKnown) folder.entries.delete(name);
+function takeOut({ folder, name, stage }: PendingFile): void {
+  if (stage === "fresh") folder.entries.delete(name);
 }
 
 /** Opens one folder after the other, and keeps those open that the next one has in common with the last. */

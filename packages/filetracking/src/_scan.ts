@@ -21,6 +21,17 @@ export interface ScanRules {
   readonly limits: FileTrackingLimits;
 }
 
+/**
+ * Who knows of a file whose content is still to be read.
+ *
+ * | stage | meaning |
+ * | --- | --- |
+ * | `fresh` | only this scan: whatever is read is right |
+ * | `pending` | earlier scans, but no report: what is read must be that file |
+ * | `settled` | a report or a baseline: what is read must certainly be what they meant |
+ */
+export type PendingStage = "fresh" | "pending" | "settled";
+
 /** A file whose content is still to be read. */
 export interface PendingFile {
   /** The path of the folder that it is in. */
@@ -29,8 +40,9 @@ export interface PendingFile {
   readonly node: FileNode;
   /** Where it is taken out of again if it is gone by then. */
   readonly folder: FolderNode;
-  /** Other trees have the node too: it may learn what its file held, but not become another one. */
-  readonly isKnown: boolean;
+  readonly stage: PendingStage;
+  /** What stands there if nothing has happened since a moment in which times do not tell. */
+  readonly before?: FileNode | undefined;
 }
 
 /** A folder on the way of a scan. */
@@ -61,6 +73,8 @@ const MAX_RULES_BYTES = 1024 * 1024;
 export class Scan {
   /** Files that are new or changed. */
   readonly changed: PendingFile[] = [];
+  /** Files that are unchanged as far as their times tell, which they may not. */
+  readonly doubtful: PendingFile[] = [];
   /** Unchanged files that a limit has left unread so far. */
   readonly unread: PendingFile[] = [];
   readonly #rules: ScanRules;
@@ -73,14 +87,18 @@ export class Scan {
   /**
    * @param known What the tree was like.
    * @returns What it is like now; the same nodes where nothing has changed.
-   * @throws {Error} If the root is no folder (`ENOENT`, `ENOTDIR`, `ELOOP`), or descriptors have run out.
+   * @throws {Error} If the root is no folder (`ENOTDIR`, `ELOOP`), or descriptors have run out. A root that is gone is
+   *   empty.
    */
   run(known?: FolderNode): FolderNode {
     const { root } = this.#rules;
     const at = OpenFolder.root(root);
     try {
-      at.open(); // so that a root that is no folder is an error
+      at.open();
       return this.#folder({ at, look: root, path: "", secret: false, depth: 0 }, known) ?? new FolderNode();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new FolderNode();
+      throw error;
     } finally {
       at.close();
     }
@@ -107,7 +125,7 @@ export class Scan {
         if (!isSame(entry, node ?? known.skipped.get(name), place.look)) return undefined;
         if (node instanceof FolderNode) folders.push(name);
         else if (node?.state === "unread")
-          unread.push({ path: place.path, name, node, folder: known, isKnown: true });
+          unread.push({ path: place.path, name, node, folder: known, stage: "settled" });
       }
     } catch {
       return undefined;
@@ -165,10 +183,12 @@ export class Scan {
     const listing = new Listing();
     for (const entry of entries) this.#entry(place, prefix, entry, listing, known?.entries.get(entry.name));
     const folder = new FolderNode(listing.entries, listing.skipped, listing.cut);
-    for (const [name, node] of listing.changed)
-      this.changed.push({ path: place.path, name, node, folder, isKnown: false });
+    for (const [name, node, before] of listing.changed) {
+      const files = before ? this.doubtful : this.changed;
+      files.push({ path: place.path, name, node, folder, stage: "fresh", before });
+    }
     for (const [name, node] of listing.unread)
-      this.unread.push({ path: place.path, name, node, folder, isKnown: true });
+      this.unread.push({ path: place.path, name, node, folder, stage: "settled" });
     return known && folder.equals(known) ? known : folder;
   }
 
@@ -236,7 +256,9 @@ export class Scan {
     if (!secret && stats.isSymbolicLink()) readLink(node, prefix + name);
     else if (!secret && stats.size > this.#rules.limits.fileBytes) node.state = "large";
     listing.entries.set(name, node);
-    if (node.state === "unread") listing.changed.push([name, node]);
+    if (node.state !== "unread") return;
+    const before = known?.isAt(stats) && known.state === "read" ? known : undefined;
+    listing.changed.push([name, node, before]);
   }
 }
 
@@ -244,7 +266,7 @@ export class Scan {
 class Listing {
   readonly entries = new Map<ByteString, FileNode | FolderNode>();
   readonly skipped = new Map<ByteString, EntryKind>();
-  readonly changed: [ByteString, FileNode][] = [];
+  readonly changed: [name: ByteString, node: FileNode, before: FileNode | undefined][] = [];
   readonly unread: [ByteString, FileNode][] = [];
   cut = false;
 }

@@ -9,6 +9,7 @@ import type { NameRulesOptions } from "./_name_rules.ts";
 import type { ByteString } from "./_names.ts";
 import { fromFsPath, joinPath, toText } from "./_names.ts";
 import { FileNode, filesIn, FolderNode } from "./_nodes.ts";
+import { OpenFolder } from "./_open_folder.ts";
 import { readPending } from "./_read_pending.ts";
 import { rebase } from "./_rebase.ts";
 import type { PendingFile } from "./_scan.ts";
@@ -86,8 +87,15 @@ export class Tracker {
     this.#limits = { ...FILE_TRACKING_LIMITS, ...options.limits };
   }
 
-  /** Takes the tree as it is as the baseline, and its ignore rules with it. */
+  /**
+   * Takes the tree as it is as the baseline, and its ignore rules with it.
+   *
+   * @throws {Error} If the root is no folder, or cannot be opened.
+   */
   start(): void {
+    const root = OpenFolder.root(this.#root);
+    root.open();
+    root.close();
     this.#ignored = new IgnoreRules();
     this.#latest = new FolderNode();
     this.#scan(this.#gitignore);
@@ -186,13 +194,17 @@ export class Tracker {
   }
 
   /** What waits to be reported is read before what only was not read yet. */
-  #read({ changed, unread }: Scan, latest: FolderNode): void {
-    if (changed.length === 0 && unread.length === 0) return;
+  #read({ changed, doubtful, unread }: Scan, latest: FolderNode): void {
+    if (changed.length + doubtful.length + unread.length === 0) return;
     const isReported = ({ path, name, node }: PendingFile): boolean =>
       nodeAt(this.#reported, joinPath(path, name)) === node;
-    const groups = [changed, unread.filter((file) => !isReported(file)), unread.filter(isReported)];
+    const pending = unread
+      .filter((file) => !isReported(file))
+      .map((file) => ({ ...file, stage: "pending" as const }));
+    const groups = [[...changed, ...pending], doubtful, unread.filter(isReported)];
     const held = this.#held(latest);
     this.bytesRead += readPending(groups, { root: this.#root, limits: this.#limits, held });
+    for (const file of doubtful) keepIfSame(file);
   }
 
   /** Content that is kept for diffs to come, in bytes. */
@@ -252,6 +264,15 @@ export class Tracker {
     this.#captured = new Map();
     this.#epoch++;
   }
+}
+
+/** A file that turns out to be unchanged stays the one that the other trees have; so does one that was not read. */
+function keepIfSame({ folder, name, node, before }: PendingFile): void {
+  if (folder.entries.get(name) !== node || !before) return;
+  const same = before.hash === node.hash && before.isAt(node);
+  if (!same && node.state !== "unread") return;
+  if (same) before.racy = node.racy;
+  folder.entries.set(name, before);
 }
 
 function oldSide({ path, before }: Change): readonly [ByteString, FileNode | undefined] {
