@@ -14,6 +14,7 @@ const alias = [
   { find: /^@envport\/([\w-]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/mod.ts` },
 ];
 
+// eslint-disable-next-line no-restricted-syntax -- vitest asks for it
 export default defineConfig({
   resolve,
   ssr: { resolve },

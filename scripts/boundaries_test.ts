@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
+import ts from "typescript";
 import { expect, test } from "vitest";
 import { ROWS } from "./boundaries.ts";
 
@@ -23,10 +24,9 @@ function isTest(file: string): boolean {
   return file.endsWith("_test.ts") || path.basename(file).startsWith("_testing");
 }
 
-/** Module specifiers of all imports and exports of a file, doc comments left out. */
+/** Module specifiers of all imports and exports of a file, as the compiler sees them. */
 function imports(file: string): string[] {
-  const code = readFileSync(file, "utf8").replaceAll(/^\s*(?:\/\*\*|\*).*$/gm, "");
-  return [...code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, specifier]) => specifier!);
+  return ts.preProcessFile(readFileSync(file, "utf8")).importedFiles.map(({ fileName }) => fileName);
 }
 
 test.each(folders)("%s imports only what its row allows and its manifest declares", (folder) => {
@@ -37,33 +37,36 @@ test.each(folders)("%s imports only what its row allows and its manifest declare
   const rootManifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   expect(rowOf(name), `${name} has a row in boundaries.ts`).toBeGreaterThanOrEqual(0);
 
-  const wrong: string[] = [];
-  for (const file of sources(folder)) {
-    for (const specifier of imports(file)) {
-      const where = `${path.relative(root, file)} imports ${specifier}`;
-      if (specifier.startsWith("node:")) continue;
-      if (specifier.startsWith(".")) {
-        const target = path.resolve(path.dirname(file), specifier);
-        if (!target.startsWith(`${folder}/`)) wrong.push(`${where}: it leaves the package`);
-        continue;
-      }
-      const [scope, rest] = specifier.split("/");
-      const dependency = specifier.startsWith("@") ? `${scope!}/${rest!}` : scope!;
-      if (isTest(file)) {
-        if (
-          !(dependency in { ...forTests, ...rootManifest.devDependencies }) &&
-          dependency !== manifest.name
-        ) {
-          wrong.push(`${where}: not declared`);
-        }
-        continue;
-      }
-      if (!(dependency in declared)) wrong.push(`${where}: not declared in dependencies`);
-      if (scope === "@envport" && rowOf(rest!) >= rowOf(name)) wrong.push(`${where}: not a row below`);
-    }
-  }
+  const wrong = sources(folder).flatMap((file) => {
+    const allowed = isTest(file)
+      ? { ...forTests, ...rootManifest.devDependencies, [manifest.name]: "" }
+      : declared;
+    return imports(file).flatMap((specifier) => {
+      const why = complaint(specifier, file, folder, allowed);
+      return why === undefined ? [] : [`${path.relative(root, file)} imports ${specifier}: ${why}`];
+    });
+  });
   expect(wrong).toEqual([]);
 });
+
+/** What is wrong with an import, if anything is. */
+function complaint(
+  specifier: string,
+  file: string,
+  folder: string,
+  allowed: Record<string, string>,
+): string | undefined {
+  if (specifier.startsWith("node:")) return undefined;
+  if (specifier.startsWith("/") && isTest(file)) return undefined;
+  if (specifier.startsWith(".")) {
+    const target = path.resolve(path.dirname(file), specifier);
+    return target.startsWith(`${folder}/`) ? undefined : "it leaves the package";
+  }
+  const [scope, rest] = specifier.split("/");
+  if (!((specifier.startsWith("@") ? `${scope!}/${rest!}` : scope!) in allowed)) return "it is not declared";
+  const upwards = scope === "@envport" && rowOf(rest!) >= rowOf(path.basename(folder));
+  return upwards && !isTest(file) ? "it is not in a row below" : undefined;
+}
 
 test("each declared dependency is imported somewhere", () => {
   const unused = folders.flatMap((folder) => {
@@ -72,7 +75,11 @@ test("each declared dependency is imported somewhere", () => {
       .filter((file) => !isTest(file))
       .flatMap(imports);
     return Object.keys(dependencies)
-      .filter((name) => !used.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)))
+      .filter(
+        (name) =>
+          !name.startsWith("@types/") &&
+          !used.some((specifier) => specifier === name || specifier.startsWith(`${name}/`)),
+      )
       .map((name) => `${path.basename(folder)}: ${name}`);
   });
   expect(unused).toEqual([]);

@@ -23,7 +23,7 @@ function citedIds(file: string): string[] {
   const names = readFileSync(file, "utf8").matchAll(
     /\b(?:test|it)(?:\.\w+(?:\([^)]*\))?)*\(\s*["'`]([^"'`]*)/g,
   );
-  return [...names].flatMap(([, name]) => name!.match(/\b[A-Z]{3,5}-\d+\b/g) ?? []);
+  return [...names].flatMap(([, name]) => name!.match(/\b(?:CONN|FRAME|ERR|SESS|TASK|TUN|CLI)-\d+\b/g) ?? []);
 }
 
 const rules = [
