@@ -477,6 +477,14 @@ test("at most 128 requests, or a mebibyte of them, are in flight; the rest waits
   for (let i = 0; i < 20; i++) await large.peer.line();
 });
 
+test("TASK-8: the line behind a single large request is read while that one runs, as it may be its cancel", async () => {
+  const { peer } = serve(await socketPair(), ({ method }) =>
+    method === "large" ? new Promise(() => {}) : { ok: true },
+  );
+  peer.send(call(1, "large", { text: "x".repeat(3 * 1024 * 1024) }), call(2, "cancel"));
+  assert.equal((await peer.message())["id"], 2);
+});
+
 test("notify() sends a notification; one that is too large, or that nobody can take, is dropped", async () => {
   const { peer, server, near } = serve(memoryPair(), echo, { maxFrameBytes: 200 });
   server.notify("note", { text: "x".repeat(300) });
