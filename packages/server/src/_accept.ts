@@ -111,10 +111,10 @@ export class Connection {
   async #preface(): Promise<Buffer | undefined> {
     const { stream } = this.#framed;
     const timer = setTimeout(() => stream.destroy(), this.#context.prefaceTimeout);
-    let tls = false;
+    const foreign = new AbortController();
     const onFirstBytes = (chunk: Buffer): void => {
-      tls = chunk[0] === TLS_HANDSHAKE;
-      if (!tls) return;
+      if (chunk[0] !== TLS_HANDSHAKE) return;
+      foreign.abort();
       this.#context.logger.log("warn", "a client speaks TLS to a port that is not TLS: use a tcp:// url");
       stream.destroy();
     };
@@ -122,7 +122,7 @@ export class Connection {
     try {
       for (;;) {
         const line = await this.#framed.read();
-        if (tls) return undefined;
+        if (foreign.signal.aborted) return undefined;
         if (line === undefined || !isBlank(line)) return line;
       }
     } finally {

@@ -119,7 +119,7 @@ describe("frames inside a session", () => {
     const { connect } = await served();
     const client = await connect();
     const session = await client.hello();
-    for (let round = 0; round < 4; round++) client.send(line as string);
+    for (let round = 0; round < 4; round++) client.send(line);
     for (let round = 0; round < 4; round++)
       expect(await client.next()).toMatchObject({ id, error: { code } });
     expect(await client.hello()).toBe(session);

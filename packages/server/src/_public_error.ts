@@ -26,7 +26,8 @@ export function publicMessage(error: unknown): string {
     if (isSystemError(error)) return error.code;
     // Its message is the whole command line, and what the command printed.
     if ("cmd" in error && "killed" in error) return "a command failed";
-    return redact(String(error.message), error.stack) || codeOf(error) || String(error.name);
+    const message: unknown = error.message;
+    return redact(String(message), error.stack) || codeOf(error) || error.name;
   } catch {
     return "an error that cannot be read was thrown";
   }

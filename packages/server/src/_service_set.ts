@@ -48,7 +48,7 @@ export class ServiceSet {
     const combined = AbortSignal.any(signal ? [signal, failed.signal] : [failed.signal]);
     const starts = new Map<Service, Promise<readonly PublishedCapability[]>>();
     for (const { service, after } of this.#entries) {
-      const ready = Promise.all(after.map((needed) => starts.get(needed)));
+      const ready = Promise.all(after.map((needed) => starts.get(needed)!));
       const start = ready.then(() => this.#startOne(service, combined));
       start.catch((error: unknown) => {
         failed.abort(error);

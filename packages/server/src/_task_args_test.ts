@@ -1,12 +1,13 @@
 import { type } from "arktype";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { Frame } from "./_testing.ts";
 import { passThrough, served } from "./_testing.ts";
 import { TaskArgs } from "./_task_args.ts";
 import { Environment } from "./environment.ts";
 import type { Schema } from "./schema.ts";
 
-function published(schema: Schema | undefined): Record<string, any> {
+function published(schema: Schema | undefined): Frame {
   return new TaskArgs(schema, "the args of task 't'").published;
 }
 

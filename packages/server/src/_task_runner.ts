@@ -84,9 +84,11 @@ export class TaskRunner {
   }
 
   #run(args: unknown): AsyncGenerator<unknown, unknown, unknown> {
-    const generator: Partial<AsyncGenerator> = this.#template.task(args, this.#context());
-    if (typeof generator?.next === "function" && typeof generator.return === "function")
+    // A plain function may return anything.
+    const generator = this.#template.task(args, this.#context()) as Partial<AsyncGenerator> | undefined;
+    if (typeof generator?.next === "function" && typeof generator.return === "function") {
       return generator as AsyncGenerator;
+    }
     throw new TypeError(
       `task '${this.#template.id}' returned no async generator: declare it as async function*`,
     );

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { LineClient, RecordingLogger } from "./_testing.ts";
+import type { Frame, LineClient, RecordingLogger } from "./_testing.ts";
 import { NO_TASK, gate, passThrough, served, stage, until, work } from "./_testing.ts";
 import { Environment } from "./environment.ts";
 import { evaluation } from "./evaluation.ts";
@@ -12,13 +12,13 @@ interface Task {
   env: Environment;
   log: RecordingLogger;
   hooks: string[];
-  start(): Promise<any>;
-  grade(params?: object): Promise<any>;
+  start(): Promise<Frame>;
+  grade(params?: object): Promise<Frame>;
 }
 
 /** Serves one task, `t`. */
 async function serveTask(
-  run: TaskFunction<any, any>,
+  run: TaskFunction<Record<string, unknown>, string | undefined>,
   { timeouts, ...options }: ServeOptions & { timeouts?: TaskTimeouts } = {},
 ): Promise<Task> {
   const env = new Environment();
@@ -27,8 +27,8 @@ async function serveTask(
   env.onTaskEnd((session) => void hooks.push(session));
   const { connect, log } = await served(env, options);
   const client = await connect();
-  const start = (): Promise<any> => client.call("tasks.start", { id: "t" });
-  const grade = (params = {}): Promise<any> => client.call("tasks.grade", params);
+  const start = (): Promise<Frame> => client.call("tasks.start", { id: "t" });
+  const grade = (params = {}): Promise<Frame> => client.call("tasks.grade", params);
   return { client, env, log, hooks, start, grade };
 }
 

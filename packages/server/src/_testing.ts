@@ -15,6 +15,7 @@ import type { ServeOptions, Server } from "./serve.ts";
 import { serve } from "./serve.ts";
 
 /** A parsed frame. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into it freely
 export type Frame = Record<string, any>;
 
 /** One entry of a {@linkcode RecordingLogger}. */

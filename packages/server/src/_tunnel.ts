@@ -60,11 +60,12 @@ export async function serveTunnel(
     client.stream.write(encodeFrame({ id: request.id, result: { capability: capability.name } }));
   }
   const spliced = splice(client, daemon, { halfCloseTimeout: options.halfCloseTimeout });
-  signal.addEventListener("abort", spliced.abort, { once: true });
-  if (signal.aborted) spliced.abort();
+  const abort = (): void => spliced.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
   options.onOpen(capability.name, spliced);
   await spliced.closed;
-  signal.removeEventListener("abort", spliced.abort);
+  signal.removeEventListener("abort", abort);
 }
 
 /** The published capability of a name, if its daemon can be dialled (TUN-2). */
