@@ -1,6 +1,6 @@
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Daemon, LineClient, RecordingLogger, served, trackedEnvironment, until } from "./_testing.ts";
 import { Environment } from "./environment.ts";
 
@@ -231,10 +231,13 @@ describe("connections side by side", () => {
         throw new Error("the disk is full");
       },
     };
+    const printed = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    onTestFinished(() => printed.mockRestore());
     const { connect } = await served(trackedEnvironment().env, { logger: failing });
     const client = await connect();
     expect(await client.error("tasks.start", { id: "throws" })).toMatchObject({ message: "on purpose" });
     expect(await client.hello()).toMatch(/^sess-/);
+    expect(String(printed.mock.calls[0]![0])).toContain("the disk is full");
   });
 });
 

@@ -3,9 +3,20 @@ import { MAX_TIMER_MS } from "./_within.ts";
 import type { ServeOptions } from "./serve.ts";
 
 /** The numbers of a server; its documentation is that of the options. */
-export type Limits = Record<keyof typeof DEFAULTS, number>;
+export interface Limits {
+  maxConnections: number;
+  maxFrameBytes: number;
+  prefaceTimeout: number;
+  dialTimeout: number;
+  halfCloseTimeout: number;
+  parkTtl: number;
+  maxParked: number;
+  resultTtl: number;
+  cancelGrace: number;
+  shutdownGrace: number;
+}
 
-const DEFAULTS = {
+const DEFAULTS: Limits = {
   maxConnections: 10_000,
   maxFrameBytes: MAX_FRAME_BYTES,
   prefaceTimeout: 10_000,
@@ -16,7 +27,7 @@ const DEFAULTS = {
   resultTtl: 900_000,
   cancelGrace: 5_000,
   shutdownGrace: 10_000,
-} as const;
+};
 
 /** Times that one timer runs for; a longer one would fire at once. */
 const TIMERS: ReadonlySet<string> = new Set([

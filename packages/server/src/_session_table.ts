@@ -65,6 +65,7 @@ export class SessionTable<C extends TableConnection, R> {
   readonly #sessions = new Map<string, Session<C, R>>();
   /** Those without a connection, in the order in which they lost it. */
   readonly #parked = new Set<Session<C, R>>();
+  #nextExpiry = Infinity;
 
   /** @param limits How much is kept, and how long. */
   constructor(limits: SessionTableLimits) {
@@ -234,6 +235,7 @@ export class SessionTable<C extends TableConnection, R> {
     if (connection === undefined && held && this.has(session)) {
       this.#parked.add(session);
       session.expires ??= now + (result === undefined ? this.#limits.parkTtl : this.#limits.resultTtl);
+      this.#nextExpiry = Math.min(this.#nextExpiry, session.expires);
       return;
     }
     this.#parked.delete(session);
@@ -248,19 +250,27 @@ export class SessionTable<C extends TableConnection, R> {
    * @returns What was removed; the caller ends their tasks.
    */
   expire(now: number): Session<C, R>[] {
-    const tooMany = this.#parked.size - this.#limits.maxParked;
-    const removed = [...this.#parked].filter((session, index) => index < tooMany || session.expires! <= now);
-    for (const session of removed) this.remove(session);
+    const removed: Session<C, R>[] = [];
+    const remove = (session: Session<C, R>): void => {
+      this.remove(session);
+      removed.push(session);
+    };
+    for (const session of this.#parked) {
+      if (this.#parked.size <= this.#limits.maxParked) break;
+      remove(session);
+    }
+    if (now < this.#nextExpiry) return removed;
+    this.#nextExpiry = Infinity;
+    for (const session of this.#parked) {
+      if (session.expires! <= now) remove(session);
+      else this.#nextExpiry = Math.min(this.#nextExpiry, session.expires!);
+    }
     return removed;
   }
 
-  /** When {@linkcode expire} is next worth calling, in milliseconds of the caller's clock. */
-  nextExpiry(): number | undefined {
-    let next: number | undefined;
-    for (const { expires } of this.#parked) {
-      if (next === undefined || expires! < next) next = expires;
-    }
-    return next;
+  /** No parked session is too old before this time, in milliseconds of the caller's clock. */
+  get nextExpiry(): number {
+    return this.#nextExpiry;
   }
 }
 

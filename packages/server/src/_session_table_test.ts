@@ -41,15 +41,15 @@ describe("live and parked", () => {
     const [task, result] = [sessions.open("a", here()), sessions.open("b", here())];
     task.runner = "task";
     sessions.store(result, { score: 1 }, 0);
-    expect(sessions.nextExpiry()).toBe(undefined);
+    expect(sessions.nextExpiry).toBe(Infinity);
     sessions.drop(task, 10);
     sessions.drop(result, 20);
-    expect(sessions.nextExpiry()).toBe(50);
+    expect(sessions.nextExpiry).toBe(50);
     expect(sessions.expire(49)).toEqual([]);
     expect(sessions.expire(50)).toEqual([result]);
-    expect(sessions.nextExpiry()).toBe(110);
+    expect(sessions.nextExpiry).toBe(110);
     expect(sessions.expire(110)).toEqual([task]);
-    expect(sessions.nextExpiry()).toBe(undefined);
+    expect(sessions.nextExpiry).toBe(Infinity);
     expect(sessions.parkedCount).toBe(0);
   });
 
@@ -59,13 +59,14 @@ describe("live and parked", () => {
     session.runner = "task";
     sessions.drop(session, 0);
     sessions.settle(session, 50);
-    expect(sessions.nextExpiry()).toBe(100);
+    expect(session.expires).toBe(100);
     sessions.store(session, { score: 1 }, 60);
-    expect(sessions.nextExpiry()).toBe(90);
+    expect(session.expires).toBe(90);
     sessions.resume(sessions.open("b", here()), "a", false, 70);
-    expect(sessions.nextExpiry()).toBe(undefined);
-    sessions.drop(session, 80);
-    expect(sessions.nextExpiry()).toBe(110);
+    expect(sessions.expire(90)).toEqual([]);
+    expect(sessions.nextExpiry).toBe(Infinity);
+    sessions.drop(session, 95);
+    expect(sessions.nextExpiry).toBe(125);
   });
 
   test("SESS-7: more parked sessions than maxParked are removed, the oldest first", () => {

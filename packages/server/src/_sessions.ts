@@ -52,6 +52,8 @@ export class Sessions {
   readonly #cleanUps = new WeakMap<Session, Promise<unknown>>();
   readonly #waiting = new Set<() => void>();
   #expiryTimer: NodeJS.Timeout | undefined;
+  /** What the timer waits for. */
+  #timerExpiry = Infinity;
   #stopping = false;
 
   /**
@@ -247,21 +249,27 @@ export class Sessions {
     this.#expire();
   }
 
-  /** Ends the tasks of sessions that have been parked too long, and looks again when the next one is due. */
+  /** Ends the tasks of sessions that have been parked too long, and looks again when the next one may be due. */
   #expire(): void {
-    clearTimeout(this.#expiryTimer);
     const now = performance.now();
     // Nobody can come back to a server that stops; its tasks are being cancelled.
     const removed = this.#table.expire(this.#stopping ? Infinity : now);
-    if (this.#stopping) return;
-    for (const { id, runner } of removed) {
-      this.#options.logger.log("warn", "a parked session was given up", { session: id });
-      void runner?.cancel("expired");
-    }
-    const next = this.#table.nextExpiry();
-    if (next === undefined) return;
-    const delay = Math.min(Math.max(next - now, 1), MAX_TIMER_MS);
-    this.#expiryTimer = setTimeout(() => this.#changed(), delay).unref();
+    if (!this.#stopping) for (const session of removed) this.#giveUp(session);
+    const { nextExpiry } = this.#table;
+    if (nextExpiry === this.#timerExpiry) return;
+    this.#timerExpiry = nextExpiry;
+    clearTimeout(this.#expiryTimer);
+    if (nextExpiry === Infinity) return;
+    const delay = Math.min(Math.max(nextExpiry - now, 1), MAX_TIMER_MS);
+    this.#expiryTimer = setTimeout(() => {
+      this.#timerExpiry = Infinity;
+      this.#changed();
+    }, delay).unref();
+  }
+
+  #giveUp({ id, runner }: Session): void {
+    this.#options.logger.log("warn", "a parked session was given up", { session: id });
+    void runner?.cancel("expired");
   }
 
   async #runTaskEndHooks(sessionId: string): Promise<void> {

@@ -23,7 +23,8 @@ const ABORT_MS = 500;
 export class TcpServer extends EventEmitter<ServerEvents> implements Server {
   readonly #env: Environment;
   readonly #host: string;
-  readonly #requestedPort: number;
+  /** The one that was asked for, then the one that is bound. */
+  #port: number;
   readonly #limits: Limits;
   readonly #logger: Logger;
   readonly #sessions: Sessions;
@@ -43,8 +44,8 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
     super();
     this.#env = env;
     this.#host = options.host ?? "127.0.0.1";
-    this.#requestedPort = options.port ?? 0;
-    checkNumber("port", this.#requestedPort, 65_535);
+    this.#port = options.port ?? 0;
+    checkNumber("port", this.#port, 65_535);
     this.#limits = resolveLimits(options);
     this.#logger = safeLogger(options.logger ?? consoleLogger());
     this.#sessions = new Sessions(env, { ...this.#limits, logger: this.#logger });
@@ -54,7 +55,7 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
   }
 
   get port(): number {
-    return (this.#listener.address() as net.AddressInfo | null)?.port ?? 0;
+    return this.#port;
   }
 
   get url(): string {
@@ -88,13 +89,14 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
 
   async #listen(): Promise<void> {
     this.#stopped.signal.throwIfAborted();
-    const address = { host: this.#host, port: this.#requestedPort };
+    const address = { host: this.#host, port: this.#port };
     await new Promise<void>((resolve, reject) => {
       this.#listener.once("error", (error: NodeJS.ErrnoException) => {
         reject(listenError(error, address));
       });
       this.#listener.listen({ ...address, backlog: BACKLOG }, resolve);
     });
+    this.#port = (this.#listener.address() as net.AddressInfo).port;
     this.#listener.removeAllListeners("error").on("error", (error) => {
       this.#logger.log("error", "a connection could not be accepted", { error });
     });

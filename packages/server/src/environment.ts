@@ -9,17 +9,17 @@ import { Template } from "./template.ts";
 /** How an environment introduces itself. */
 export interface EnvironmentOptions {
   /** @default {"environment"} */
-  name?: string;
+  name?: string | undefined;
   /** @default {"0.0.1"} */
-  version?: string;
+  version?: string | undefined;
   /** Capabilities of daemons that exist already. */
-  capabilities?: readonly Capability[];
+  capabilities?: readonly Capability[] | undefined;
 }
 
 /** Options of {@linkcode Environment.use}. */
 export interface UseOptions {
   /** Services that must be up first; those that are not named start side by side. */
-  after?: readonly Service[];
+  after?: readonly Service[] | undefined;
 }
 
 /** Runs before the port opens; its signal aborts when the start is given up. */

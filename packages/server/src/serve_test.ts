@@ -182,7 +182,7 @@ describe("close()", () => {
     expect(events.filter((event) => event.startsWith("hook")).length).toBe(4);
     expect(events.slice(-2)).toEqual(["shutdown 2", "shutdown 1"]);
     const refused = await new Promise<NodeJS.ErrnoException>((resolve) =>
-      net.connect(server.port || 1, "127.0.0.1").on("error", resolve),
+      net.connect(server.port, "127.0.0.1").on("error", resolve),
     );
     expect(refused.code).toBe("ECONNREFUSED");
     expect(server.stats()).toMatchObject({ sessions: { live: 0, parked: 0 } });
