@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { serve } from "@envport/server";
+import type { Server } from "@envport/server";
+import { ssh } from "@envport/ssh";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEnvironment } from "./environment.ts";
+import { runEpisode } from "./run_episode.ts";
+import { TASKS } from "./tasks.ts";
+
+let folder: string;
+let server: Server;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "reference-env-"));
+  server = await serve(createEnvironment({ folder }));
+});
+
+afterAll(async () => {
+  await server.close();
+  await rm(folder, { recursive: true });
+});
+
+test.each(TASKS)("the scripted agent solves $id, through its capabilities alone", async (task) => {
+  const result = await runEpisode(server.url, task);
+  expect(result).toMatchObject({ task: task.id, score: 1, ok: true });
+  expect(result.error).toBeUndefined();
+});
+
+test.each(TASKS)("$id scores 0 for an agent that does nothing", async ({ id, capabilities }) => {
+  const idle = { id, capabilities, solve: () => Promise.resolve("done") };
+  expect(await runEpisode(server.url, idle)).toMatchObject({ score: 0, ok: false });
+});
+
+test("repair scores 0 for an agent that silences the test instead", async () => {
+  const result = await runEpisode(server.url, {
+    id: "repair",
+    capabilities: ["ssh"],
+    solve: async (client) => {
+      const shell = await client.open(ssh);
+      await shell.run("cd meeting-room && sed -i 's/stretches, 2/stretches, 3/' test/room.test.js");
+      expect((await shell.run("cd meeting-room && node --test")).exitCode).toBe(0);
+      return "done";
+    },
+  });
+  expect(result).toMatchObject({ score: 0, ok: false });
+});
+
+test("an agent that fails is told of, and the next episode goes on", async () => {
+  const broken = { id: "repair", capabilities: [], solve: () => Promise.reject(new Error("no idea")) };
+  expect(await runEpisode(server.url, broken)).toMatchObject({ ok: false, error: "no idea" });
+  expect(await runEpisode(server.url, TASKS[0]!)).toMatchObject({ ok: true });
+});
