@@ -310,6 +310,21 @@ class Drop extends OnConnection {
   }
 }
 
+/** Starts a task and goes away: what grades of others are about. */
+class Park extends OnConnection {
+  readonly how: "FIN" | "RST";
+
+  constructor(index: number, how: "FIN" | "RST") {
+    super(index);
+    this.how = how;
+  }
+
+  async act(model: Model, real: Real, slot: number, id: string): Promise<void> {
+    await new Start(this.index).act(model, real, slot, id);
+    await new Drop(this.index, this.how).act(model, real, slot, id);
+  }
+}
+
 class Resume extends OnConnection {
   readonly other: number;
   readonly takeover: boolean;
@@ -387,27 +402,26 @@ const nonsense: [string, object][] = [
   ...[5, {}, [], true, "sess-ffffffff"].map((id): [string, object] => ["hello", { session_id: id }]),
   ...["tunnel.open", "nope", "", "__proto__"].map((method): [string, object] => [method, {}]),
 ];
+/** Several times what makes sessions meet: tasks that are parked, and grades of those who have none. */
 const commands = fc.commands<Model, Real, false>(
   [
-    fc.constant(new Connect()),
-    fc.constant(new Connect()),
-    index.map((i) => new Start(i)),
-    index.map((i) => new Start(i)),
+    ...Array.from({ length: 4 }, () => fc.constant(new Connect())),
+    ...Array.from({ length: 3 }, () => index.map((i) => new Start(i))),
+    ...Array.from({ length: 2 }, () => fc.tuple(index, how).map(([i, which]) => new Park(i, which))),
+    fc.tuple(index, how).map(([i, which]) => new Drop(i, which)),
+    ...Array.from({ length: 3 }, () => index.map((i) => new Grade(i, false))),
+    index.map((i) => new Grade(i, true)),
+    fc.tuple(index, how).map(([i, which]) => new GradeAndDrop(i, which)),
     fc
       .tuple(index, fc.constantFrom(...badStarts, ...wrongStarts))
       .map(([i, params]) => new BadStart(i, params)),
-    fc.tuple(index, fc.boolean()).map(([i, throws]) => new Grade(i, throws)),
-    index.map((i) => new Grade(i, false)),
-    fc.tuple(index, how).map(([i, which]) => new GradeAndDrop(i, which)),
     index.map((i) => new Cancel(i)),
     index.map((i) => new Bye(i)),
-    fc.tuple(index, how).map(([i, which]) => new Drop(i, which)),
-    fc.tuple(index, how).map(([i, which]) => new Drop(i, which)),
     fc.tuple(index, fc.nat(20), fc.boolean()).map(([i, j, takeover]) => new Resume(i, j, takeover)),
     index.map((i) => new Replay(i)),
     fc.tuple(index, fc.constantFrom(...nonsense)).map(([i, what]) => new Nonsense(i, what)),
   ] as fc.Arbitrary<Command>[],
-  { maxCommands: 30, size: "+1" },
+  { maxCommands: 30, size: "max" },
 );
 
 async function play(sequence: Iterable<Command>): Promise<void> {
@@ -418,6 +432,7 @@ async function play(sequence: Iterable<Command>): Promise<void> {
   const real: Real = { ...track, server, clients: new Map() };
   const model = new Model();
   try {
+    for (let slot = 0; slot < 3; slot++) await new Connect().run(model, real);
     await fc.asyncModelRun(() => ({ model, real }), sequence as never);
   } finally {
     for (const client of real.clients.values()) client.destroy();
