@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
+import { UNFINISHED } from "./unfinished.mjs";
 
 export const root: string = path.resolve(import.meta.dirname, "..");
 
@@ -12,9 +13,14 @@ export interface Example {
   info: string[];
 }
 
+/** The packages that are there for users. */
+export function finishedPackages(): string[] {
+  return readdirSync(path.join(root, "packages")).filter((name) => !UNFINISHED.includes(name));
+}
+
 /** Examples in the doc comments of every package, and in its README. */
 export function packageExamples(): Example[] {
-  return readdirSync(path.join(root, "packages")).flatMap((name) => {
+  return finishedPackages().flatMap((name) => {
     const folder = path.join(root, "packages", name);
     const sources = readdirSync(path.join(folder, "src"))
       .filter((file) => file.endsWith(".ts") && !file.endsWith("_test.ts"))

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { UNFINISHED } from "./unfinished.mjs";
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -10,10 +11,13 @@ const NOT_DUE: Record<string, string> = {
   "SESS-10": "there are no access tokens yet",
 };
 
+/** Tests that are not run hold nothing. */
+const IGNORED = new RegExp(`node_modules|packages/(?:${UNFINISHED.join("|")})/`);
+
 function testFiles(): string[] {
   return ["packages", "apps"].flatMap((parent) =>
     readdirSync(path.join(root, parent), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.name.endsWith("_test.ts") && !entry.parentPath.includes("node_modules"))
+      .filter((entry) => entry.name.endsWith("_test.ts") && !IGNORED.test(entry.parentPath))
       .map((entry) => path.join(entry.parentPath, entry.name)),
   );
 }

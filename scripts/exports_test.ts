@@ -1,9 +1,9 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import { finishedPackages, root } from "./_examples.ts";
 
-const root = path.resolve(import.meta.dirname, "..");
-const packages = readdirSync(path.join(root, "packages"));
+const packages = finishedPackages();
 
 test.each(packages)("%s exports each public file as a subpath of its own, and no other", (name) => {
   const folder = path.join(root, "packages", name);

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "n
 import os from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { examplesIn, root } from "./_examples.ts";
+import { examplesIn, finishedPackages, root } from "./_examples.ts";
 
 function run(command: string, args: string[], cwd: string): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: "utf8" });
@@ -22,7 +22,7 @@ test("the packages install from their tarballs into an empty project", { timeout
   const packs = readdirSync(path.join(root, ".packs")).map((file) => path.join(root, ".packs", file));
   run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...packs], folder);
 
-  const names = readdirSync(path.join(root, "packages"));
+  const names = finishedPackages();
   const imports = names.map(
     (name) => `console.log(Object.keys(await import("@envport/${name}")).length > 0);`,
   );

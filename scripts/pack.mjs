@@ -3,11 +3,12 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { environment, root } from "./setup.mjs";
+import { UNFINISHED } from "./unfinished.mjs";
 
 const target = path.join(root, ".packs");
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target);
-for (const name of readdirSync(path.join(root, "packages"))) {
+for (const name of readdirSync(path.join(root, "packages")).filter((name) => !UNFINISHED.includes(name))) {
   const cwd = path.join(root, "packages", name);
   const result = spawnSync("pnpm", ["pack", "--pack-destination", target], {
     cwd,

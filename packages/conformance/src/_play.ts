@@ -13,8 +13,19 @@ export interface PlayOptions<Stage> {
   rules: readonly string[] | undefined;
   /** How many scenarios are played at the same time. */
   parallel: number;
-  /** Plays one scenario on a stage of its own. */
-  perform(this: void, scenario: Scenario<Stage>): Promise<void>;
+  /**
+   * Plays one scenario on a stage of its own.
+   *
+   * @param scenario Which.
+   * @param alone Whether nothing else is played at the same time.
+   * @throws {PlayAgain} If another scenario may have disturbed it.
+   */
+  perform(this: void, scenario: Scenario<Stage>, alone: boolean): Promise<void>;
+}
+
+/** A scenario that says nothing this time, as the other side went down while several were played. */
+export class PlayAgain extends Error {
+  override readonly name = "PlayAgain";
 }
 
 /**
@@ -35,16 +46,23 @@ export async function play<Stage>(
     wanted.some((rule) => rule.id === scenario.rule && isClaimed(scenario.source ?? rule.source, profile)),
   );
   const results = new Map<Scenario<Stage>, ScenarioResult>();
-  const perform = async (scenario: Scenario<Stage>): Promise<void> => {
-    results.set(scenario, await outcome(scenario, options.perform));
+  const perform = async (scenario: Scenario<Stage>, alone: boolean): Promise<void> => {
+    results.set(scenario, await outcome(scenario, () => options.perform(scenario, alone)));
   };
   const together = claimed.filter(({ alone }) => !alone);
+  const later = claimed.filter(({ alone }) => alone);
   await Promise.all(
     Array.from({ length: parallel }, async () => {
-      for (let next = together.shift(); next; next = together.shift()) await perform(next);
+      for (let next = together.shift(); next; next = together.shift()) {
+        const scenario = next;
+        await perform(scenario, false).catch((error: unknown) => {
+          if (!(error instanceof PlayAgain)) throw error;
+          later.unshift(scenario);
+        });
+      }
     }),
   );
-  for (const scenario of claimed) if (scenario.alone) await perform(scenario);
+  for (const scenario of later) await perform(scenario, true);
   return wanted.map((rule) =>
     summarize(
       rule,
@@ -81,16 +99,12 @@ function isClaimed(source: string, profile: Profile): boolean {
   return profile === "strict" || source === "base";
 }
 
-async function outcome<Stage>(
-  scenario: Scenario<Stage>,
-  perform: (scenario: Scenario<Stage>) => Promise<void>,
-): Promise<ScenarioResult> {
-  const { name } = scenario;
+async function outcome({ name }: { name: string }, perform: () => Promise<void>): Promise<ScenarioResult> {
   try {
-    await perform(scenario);
+    await perform();
     return { name, status: "pass" };
   } catch (error) {
-    if (error instanceof BenchError) throw error;
+    if (error instanceof BenchError || error instanceof PlayAgain) throw error;
     if (error instanceof NotClaimed) return { name, status: "not-claimed", reason: error.message };
     if (error instanceof Mismatch)
       return { name, status: "fail", reason: error.message, mismatch: error.parts };

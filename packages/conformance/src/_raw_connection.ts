@@ -138,6 +138,12 @@ export class RawConnection {
     return written;
   }
 
+  /** Resolves when the operating system has taken everything that was written. */
+  async flushed(): Promise<void> {
+    if (!this.#socket.writable) return;
+    await new Promise<void>((resolve) => this.#socket.write("", () => resolve()));
+  }
+
   /** Stops reading, so that the other side meets a full window. */
   pause(): void {
     this.#socket.pause();

@@ -5,6 +5,8 @@
  * @module
  */
 export { BenchError } from "./bench_error.ts";
+export { runClientBench } from "./client_bench.ts";
+export type { ClientBenchOptions } from "./client_bench.ts";
 export type { ModelResult, Report, RuleResult, ScenarioResult, Status } from "./report.ts";
 export type { Profile, Requirement, Rule, ScenarioInfo, Side, Source } from "./requirement.ts";
 export { requirements } from "./requirements.ts";

@@ -3,7 +3,7 @@ import { Mismatch } from "./_mismatch.ts";
 import { runModel } from "./_model/run.ts";
 import { parseAddress } from "./_parse_address.ts";
 import type { Patience } from "./_patience.ts";
-import { checkRules, play } from "./_play.ts";
+import { PlayAgain, checkRules, play } from "./_play.ts";
 import type { Address } from "./_raw_connection.ts";
 import type { Scenario } from "./_scenario.ts";
 import type { Limits } from "./_server/fixture.ts";
@@ -89,7 +89,7 @@ export async function runServerBench(options: ServerBenchOptions): Promise<Repor
       profile,
       rules: ids,
       parallel: PARALLEL,
-      perform: (scenario) => perform(scenario, facts, fixture),
+      perform: (scenario, alone) => perform(scenario, alone, facts, fixture),
     });
     await revive(facts);
     const withModel = (options.modelRuns ?? 100) > 0 && (!rules || rules.includes("model"));
@@ -145,6 +145,7 @@ function namesIn(list: unknown, key: string): string[] {
 
 async function perform(
   scenario: Scenario<ServerStage>,
+  alone: boolean,
   facts: ServerFacts,
   { offered }: Fixture,
 ): Promise<void> {
@@ -157,8 +158,10 @@ async function perform(
     if (scenario.alone && offered.has("ledger")) await stage.clear();
     await scenario.run(stage);
   } catch (error) {
-    if (!(error instanceof Mismatch) || launched?.ending === undefined) throw error;
-    throw new Mismatch({ ...error.parts, got: `${error.parts.got}; ${launched.ending}` });
+    const ending = error instanceof Mismatch ? await launched?.ending() : undefined;
+    if (!(error instanceof Mismatch) || ending === undefined) throw error;
+    if (!alone) throw new PlayAgain();
+    throw new Mismatch({ ...error.parts, got: `${error.parts.got}; ${ending}` });
   } finally {
     await stage.close();
   }
@@ -166,7 +169,7 @@ async function perform(
 
 /** Starts the server again if a scenario has brought it down: the others shall tell something, too. */
 async function revive(facts: ServerFacts): Promise<void> {
-  if (facts.launched?.ending === undefined) return;
+  if (!facts.launched || (await facts.launched.ending(0)) === undefined) return;
   facts.reviving ??= (async () => {
     await facts.launched?.end();
     facts.launched = await facts.launch!();

@@ -54,6 +54,8 @@ test(
       "answers.txt": secret,
       "page.html": secret,
       "only-on-the-host": secret,
+      "only-on-the-host.pem": secret,
+      "only-on-the-host.link": { link: "SECRET-place" },
     });
     write(root, { "a.txt": "ok", "page.html": "ok", ".gitignore": "nothing\n", "e/f/g.txt": "quiet" });
     // Many files of the same names: while one of them is read, the folder of the next is swapped.

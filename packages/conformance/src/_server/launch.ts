@@ -54,12 +54,17 @@ export class LaunchedServer {
     }
   }
 
-  /** How it has ended by itself, and its last words; undefined while it runs. */
-  get ending(): string | undefined {
-    const { exitCode, signalCode } = this.#child;
-    if (exitCode === null && signalCode === null) return undefined;
-    const how = exitCode === null ? String(signalCode) : `code ${String(exitCode)}`;
-    return `the server had ended with ${how}: ${this.#errors().trim()}`;
+  /**
+   * How it has ended by itself, and its last words; undefined while it runs.
+   *
+   * @param wait How long it may take until that is known, in milliseconds.
+   */
+  async ending(wait: number = NOTICE_MS): Promise<string | undefined> {
+    const how = await Promise.race([this.#exit, sleep(wait, undefined, { ref: false })]);
+    if (how === undefined) return undefined;
+    const words = this.#errors().trim();
+    const told = typeof how === "number" ? `code ${String(how)}` : how;
+    return `the server had ended with ${told}${words === "" ? "" : `: ${words}`}`;
   }
 
   /** Lines that the fixture has written where CONFORMANCE_LEDGER says: a label and an event each. */
@@ -87,6 +92,8 @@ export class LaunchedServer {
 }
 
 const MAX_ERROR_TEXT = 2_000;
+/** How long it may take to notice that a process has ended, in milliseconds. */
+const NOTICE_MS = 300;
 
 async function announcedPort(child: ChildProcess, errors: () => string): Promise<number> {
   const failed = new Promise<never>((_, reject) => {
