@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { DROPS, NO_TASK, stage, until, work } from "./_testing.ts";
+import { DROPS, NO_TASK, noticed, stage, until, work } from "./_testing.ts";
 
 describe("a retry on the same session", () => {
   test("SESS-6: it never consumes another session's task", async () => {
@@ -81,7 +80,7 @@ describe("a result that got lost", () => {
       client.request("tasks.grade", { answer: "A" });
       await until(() => events.includes("grade 1"));
       drop(client);
-      await sleep(20);
+      await noticed();
       gates.get(1)!.open();
       await until(() => server.stats().sessions.live === 0);
       expect(server.stats().sessions.parked).toBe(1);
@@ -122,7 +121,7 @@ describe("a result that got lost", () => {
       client.request("tasks.grade", { answer: "A" });
       await until(() => events.includes("grade 1"));
       drop(client);
-      await sleep(20);
+      await noticed();
       const [blind, late] = await Promise.all([connect(), connect()]);
       const grade = blind.request("tasks.grade", { answer: "B" });
       await blind.call("ping");
@@ -144,7 +143,7 @@ describe("a result that got lost", () => {
       client.request("tasks.grade", { answer: "A" });
       await until(() => events.includes("grade 1"));
       drop(client);
-      await sleep(20);
+      await noticed();
       const ambiguous = { code: -32600, data: { type: "ambiguous", session_ids: [mine, theirs].sort() } };
       const blind = await connect();
       expect(await blind.error("tasks.grade", { answer: "A" })).toMatchObject(ambiguous);
@@ -207,7 +206,7 @@ describe("a result that got lost", () => {
   });
 
   test("SESS-6: a result is kept for resultTtl, also after a resume by id", async () => {
-    const { connect, events, gates, server } = await stage({ resultTtl: 300 });
+    const { connect, events, gates, server } = await stage({ resultTtl: 1_000 });
     const client = await connect();
     const session = await client.hello({ replay: true });
     await client.result("tasks.start", work(1, "grade"));
@@ -320,7 +319,7 @@ describe("takeover", () => {
     old.request("tasks.grade");
     await until(() => events.includes("grade 1"));
     old.destroy();
-    await sleep(20);
+    await noticed();
     expect(await fresh.error("hello", { session_id: session })).toMatchObject({
       data: { type: "live-session" },
     });

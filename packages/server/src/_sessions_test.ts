@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { DROPS, NO_TASK, served, stage, trackedEnvironment, until, work } from "./_testing.ts";
+import { DROPS, NO_TASK, noticed, served, stage, trackedEnvironment, until, work } from "./_testing.ts";
 
 describe("ids", () => {
   test("SESS-3: ids are sess- and 128 random bits in hex, and never come twice", async () => {
@@ -135,7 +135,7 @@ describe("going away", () => {
     client.request("tasks.start", work(1, "start"));
     await until(() => events.includes("start 1"));
     drop(client);
-    await sleep(20);
+    await noticed();
     gates.get(1)!.open();
     await until(() => server.stats().sessions.live === 0);
     expect(events).toEqual(["start 1"]);
@@ -151,7 +151,7 @@ describe("going away", () => {
       client.request("tasks.start", work(1, "start"));
       await until(() => events.includes("start 1"));
       drop(client);
-      await sleep(20);
+      await noticed();
       const other = await connect();
       const grade = other.request("tasks.grade", { answer: "a" });
       await other.call("ping");
@@ -316,11 +316,11 @@ describe("adoption", () => {
 describe("expiry", () => {
   test("SESS-7: a parked task expires after parkTtl, with its clean-up and a line in the log", async () => {
     const track = trackedEnvironment();
-    const { connect, server, log } = await served(track.env, { parkTtl: 150 });
+    const { connect, server, log } = await served(track.env, { parkTtl: 400 });
     const client = await connect();
     const session = await client.hello();
     await client.result("tasks.start", work(1));
-    await sleep(200);
+    await sleep(450);
     // Live sessions do not expire.
     expect(track.events).toEqual(["start 1"]);
     client.destroy();
@@ -358,7 +358,7 @@ describe("expiry", () => {
   });
 
   test("a start that nobody waits for any more expires too", async () => {
-    const { connect, events, server } = await stage({ parkTtl: 100 });
+    const { connect, events, server } = await stage({ parkTtl: 400 });
     const client = await connect();
     client.request("tasks.start", work(1, "start"));
     await until(() => events.includes("start 1"));

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import v8 from "node:v8";
 import vm from "node:vm";
 import type { JsonObject, PublishedCapability } from "@envport/wire";
@@ -317,6 +317,15 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as net.AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
+}
+
+/**
+ * Waits until the server has seen that a client is gone. Of an end nothing shows while a call is running, and a busy
+ * process fires late timers before it looks at its sockets.
+ */
+export async function noticed(): Promise<void> {
+  await sleep(20);
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
 }
 
 /** Polls until something holds; fails the test after ten seconds. */

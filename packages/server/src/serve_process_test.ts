@@ -95,14 +95,14 @@ class Program {
   }
 
   async noted(note: string): Promise<void> {
-    for (const start = performance.now(); !this.notes.includes(note); await sleep(5)) {
+    for (const start = performance.now(); !this.notes.includes(note); await sleep(10)) {
       if (performance.now() - start > 60_000)
         throw new Error(`no "${note}" within 60 s: ${this.notes.join(", ")}`);
     }
   }
 
   async port(): Promise<number> {
-    for (const start = performance.now(); !this.stdout.includes("\n"); await sleep(5)) {
+    for (const start = performance.now(); !this.stdout.includes("\n"); await sleep(10)) {
       if (performance.now() - start > 60_000) throw new Error("no port within 60 s");
     }
     return Number(/^HUD_SERVE_PORT=(\d+)\n/.exec(this.stdout)![1]);
@@ -202,7 +202,7 @@ async function stopsCleanly(place: string, delay: number): Promise<void> {
 describe("signals", () => {
   const moments = Object.keys(PLACES).flatMap((place) =>
     Array.from(
-      { length: place === "parked" || place === "idle" ? 4 : 8 },
+      { length: place === "parked" || place === "idle" ? 3 : 8 },
       (_, i) => [place, i * 40 + Math.random() * 40] as const,
     ),
   );
