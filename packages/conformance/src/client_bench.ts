@@ -13,7 +13,7 @@ export interface ClientBenchOptions {
   /** Ids of the only rules to try. */
   rules?: readonly string[];
   /**
-   * How long to wait for what must come, in milliseconds; starting the program is part of it.
+   * How long to wait for what must come, in milliseconds; starting the program is no part of it.
    *
    * @default {10000}
    */

@@ -49,6 +49,8 @@ export interface ServerBenchOptions {
 
 /** How many scenarios are played at the same time. */
 const PARALLEL = 8;
+/** How long the very first thing may take, however impatient the bench is told to be, in milliseconds. */
+const FIRST_MS = 10_000;
 
 /**
  * Tries every rule of the contract on a server that offers the fixture (README, "The fixture of a server"). It speaks
@@ -82,7 +84,7 @@ export async function runServerBench(options: ServerBenchOptions): Promise<Repor
   const address = launched?.address ?? parseAddress(url);
   const facts: ServerFacts = { address, patience, limits: DEFAULT_LIMITS, launch, launched };
   try {
-    const fixture = await readFixture(address, patience);
+    const fixture = await readFixture(address, { ms: Math.max(patience.ms, FIRST_MS) });
     facts.limits = fixture.limits;
     const results = await play(SERVER_SCENARIOS, {
       side: "server",

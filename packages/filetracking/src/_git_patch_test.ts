@@ -56,7 +56,7 @@ const name = fc
 
 function entry({ mode, content }: PatchSide): TestEntry {
   return mode === "120000"
-    ? { link: content.toString("latin1") }
+    ? { target: content.toString("latin1") }
     : { content, mode: parseInt(mode.slice(3), 8) };
 }
 

@@ -25,7 +25,7 @@ export function temporaryFolder(): string {
 
 /** Content, executable content, or a link. Names are byte strings. */
 export type TestEntry =
-  string | Buffer | { readonly content: string | Buffer; readonly mode: number } | { readonly link: string };
+  string | Buffer | { readonly content: string | Buffer; readonly mode: number } | { readonly target: string };
 
 /** Puts files into a folder, and makes the folders above them. */
 export function write(root: string, files: Readonly<Record<string, TestEntry>>): void {
@@ -34,7 +34,7 @@ export function write(root: string, files: Readonly<Record<string, TestEntry>>):
     mkdirSync(inFolder(root, name.slice(0, Math.max(0, name.lastIndexOf("/")))), { recursive: true });
     rmSync(path, { recursive: true, force: true });
     if (typeof entry === "string" || Buffer.isBuffer(entry)) writeFileSync(path, entry);
-    else if ("link" in entry) symlinkSync(Buffer.from(entry.link, "latin1"), path);
+    else if ("target" in entry) symlinkSync(Buffer.from(entry.target, "latin1"), path);
     else {
       writeFileSync(path, entry.content);
       chmodSync(path, entry.mode);

@@ -55,7 +55,7 @@ test(
       "page.html": secret,
       "only-on-the-host": secret,
       "only-on-the-host.pem": secret,
-      "only-on-the-host.link": { link: "SECRET-place" },
+      "only-on-the-host.link": { target: "SECRET-place" },
     });
     write(root, { "a.txt": "ok", "page.html": "ok", ".gitignore": "nothing\n", "e/f/g.txt": "quiet" });
     // Many files of the same names: while one of them is read, the folder of the next is swapped.

