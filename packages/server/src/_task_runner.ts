@@ -1,9 +1,9 @@
 import type { JsonObject } from "@envport/wire";
 import { ErrorCode, ProtocolError, isJsonObject } from "@envport/wire";
+import { evaluationFrame } from "./_evaluation_frame.ts";
 import { checkJson } from "./_json_value.ts";
 import { receiveAnswer } from "./_receive_answer.ts";
 import { within } from "./_within.ts";
-import { evaluationFrame } from "./evaluation.ts";
 import type { LogLevel, Logger } from "./logger.ts";
 import type { TaskContext, Template } from "./template.ts";
 

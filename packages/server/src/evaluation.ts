@@ -1,5 +1,5 @@
 import type { JsonObject } from "@envport/wire";
-import { isJsonObject, own } from "@envport/wire";
+import { EVALUATION } from "./_evaluation_frame.ts";
 
 /** One measurement of an evaluation, or a group of them. */
 export interface Subscore {
@@ -37,11 +37,9 @@ export interface EvaluationInit {
   subscores?: Subscore[];
 }
 
-const BRAND: unique symbol = Symbol.for("envport.evaluation") as never;
-
 /** An evaluation with more than a score; made by {@linkcode evaluation}. */
 export interface Evaluation {
-  readonly [BRAND]: JsonObject;
+  readonly [EVALUATION]: JsonObject;
 }
 
 /**
@@ -69,45 +67,17 @@ export function evaluation(init: EvaluationInit): Evaluation {
     );
   }
   return {
-    [BRAND]: { done, content, info, isError, subscores: subscores?.map(fillSubscore) ?? null, score: reward },
+    [EVALUATION]: {
+      done,
+      content,
+      info,
+      isError,
+      subscores: subscores?.map(fillSubscore) ?? null,
+      score: reward,
+    },
   };
 }
 
 function fillSubscore({ name, value, weight = 1, children, info }: Subscore): JsonObject {
   return { name, weight, value, children: children?.map(fillSubscore) ?? null, info: info ?? null };
-}
-
-/**
- * The evaluation frame of what a task yielded second (TASK-5).
- *
- * @param value What the task yielded.
- * @param taskId What the error calls the task.
- * @throws {TypeError} If it is none of the forms that TASK-5 names, or the score is not finite.
- */
-export function evaluationFrame(value: unknown, taskId: string): JsonObject {
-  const frame = toFrame(value, taskId);
-  const { score } = frame;
-  if (typeof score === "number" && Number.isFinite(score)) return frame;
-  throw new TypeError(
-    `task '${taskId}' graded with a score that is not a finite number (${String(score)}): yield a number`,
-  );
-}
-
-function toFrame(value: unknown, taskId: string): JsonObject {
-  if (typeof value === "number") return { score: value };
-  if (typeof value === "boolean") return { score: value ? 1 : 0 };
-  if (!isJsonObject(value)) {
-    const what = value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
-    throw new TypeError(
-      `task '${taskId}' graded with ${what}: yield a number, a boolean, an object with a numeric 'score', or evaluation({reward})`,
-    );
-  }
-  if (BRAND in value) return (value as unknown as Evaluation)[BRAND];
-  if (typeof own(value, "score") !== "number") {
-    const keys = Object.keys(value).join(", ");
-    throw new TypeError(
-      `task '${taskId}' graded with an object without a numeric 'score' (keys: ${keys}): yield a number or evaluation({reward})`,
-    );
-  }
-  return value;
 }

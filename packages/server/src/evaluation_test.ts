@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { evaluation, evaluationFrame } from "./evaluation.ts";
+import { evaluationFrame } from "./_evaluation_frame.ts";
+import { evaluation } from "./evaluation.ts";
 
 describe("evaluation()", () => {
   test("TASK-5: it becomes a frame with score for reward, its defaults filled in", () => {

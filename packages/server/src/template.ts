@@ -89,7 +89,22 @@ export interface TemplateBuilder<Args, Received> {
   run(task: TaskFunction<Args, Received>): Template;
 }
 
-/** A registered task: what `tasks.list` says of it, and how it is run. */
+/**
+ * A registered task: what `tasks.list` says of it, and how it is run. {@linkcode TemplateBuilder.run} makes one.
+ *
+ * @example
+ * ```ts
+ * import { Environment } from "@envport/server";
+ * import assert from "node:assert/strict";
+ *
+ * const env = new Environment();
+ * const template = env.template("capital", { description: "Geography" }).run(async function* () {
+ *   const answer = yield "What is the capital of Norway?";
+ *   yield answer === "Oslo";
+ * });
+ * assert.equal(env.templates.get("capital"), template);
+ * ```
+ */
 export class Template {
   /** What clients start it by. */
   readonly id: string;
