@@ -120,6 +120,9 @@ function summarize(rule: Rule, scenarios: ScenarioResult[], covered: boolean): R
   if (has("pass")) return { id, sentence, status: "pass", scenarios };
   const reasons = scenarios.map(({ reason }) => reason).filter((reason) => reason !== undefined);
   const reason =
-    reasons[0] ?? (covered ? "not in the base profile" : `not seen on the wire: ${unseen ?? ""}`);
+    reasons[0] ??
+    (covered
+      ? "not in the base profile"
+      : `not seen on the wire: ${(unseen ?? "").replace("all of it: ", "")}`);
   return { id, sentence, status: "not-claimed", reason, scenarios };
 }

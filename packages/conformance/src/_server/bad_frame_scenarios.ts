@@ -84,6 +84,21 @@ export const BAD_FRAME_SCENARIOS: readonly Scenario<ServerStage>[] = [
       await talk.start("echo");
     },
   },
+  {
+    rule: "FRAME-5",
+    name: "an evaluation over the limit is an error that names it, and the connection stays usable",
+    needs: ["typed-answer", "echo"],
+    run: async (stage) => {
+      const { maxFrameBytes } = stage.facts.limits;
+      const talk = await stage.session();
+      await talk.start("typed-answer");
+      // The task tells it twice: as the content and as the raw text.
+      const answer = "x".repeat(Math.ceil(maxFrameBytes * 0.6));
+      await talk.error("tasks.grade", { answer }, { code: -32603, words: String(maxFrameBytes) });
+      await talk.start("echo");
+      await talk.exactly("tasks.grade", {}, { score: 1 });
+    },
+  },
   ...NOT_JSON.map(([name, line]): Scenario<ServerStage> => ({
     rule: "FRAME-6",
     name: `inside a session ${name} gets -32700 with id null, and the session goes on`,

@@ -128,7 +128,7 @@ export const CONNECTION_SCENARIOS: readonly Scenario<ServerStage>[] = [
       }
       const open = await Promise.all(Array.from({ length: maxConnections }, () => stage.raw()));
       const extra = await stage.connect();
-      await extra.errorOf(null, { code: -32000 });
+      await extra.errorOf(null, { code: -32000, type: "capacity" });
       await extra.closed("no more after the error, and the end");
       for (const raw of open) raw.destroy();
       await until(

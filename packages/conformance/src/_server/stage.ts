@@ -135,10 +135,15 @@ export class ServerStage {
    * @param how How it goes.
    */
   async drop(talk: Talk, how: Drop): Promise<Dropped> {
+    this.leave(talk, how);
+    return await this.settled(talk.sessionId);
+  }
+
+  /** Lets a connection go away. */
+  leave(talk: Talk, how: Drop): void {
     if (how === "end") talk.raw.end();
     else if (how === "close") talk.raw.destroy();
     else talk.raw.reset();
-    return await this.settled(talk.sessionId);
   }
 
   /**

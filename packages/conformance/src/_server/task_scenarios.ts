@@ -7,19 +7,23 @@ const NO_TASK = { code: -32600, words: "no task in progress" };
 
 /** Args of `typed-args` that are taken, and what the task must get. */
 const GOOD_ARGS: readonly (readonly [sent: object, received: object])[] = [
-  [{ count: 3 }, { count: 3, word: "w", flag: false }],
+  [{ count: 3 }, { count: 3, word: "w", flag: false, mode: "lower" }],
   [
-    { count: -1, word: "x", flag: true },
-    { count: -1, word: "x", flag: true },
+    { count: -1, word: "x", flag: true, mode: "upper" },
+    { count: -1, word: "x", flag: true, mode: "upper" },
   ],
-  [{ count: "3" }, { count: 3, word: "w", flag: false }],
+  [{ count: "3" }, { count: 3, word: "w", flag: false, mode: "lower" }],
   [
     { count: 1, flag: "true" },
-    { count: 1, word: "w", flag: true },
+    { count: 1, word: "w", flag: true, mode: "lower" },
   ],
   [
     { count: 1, word: "7" },
-    { count: 1, word: "7", flag: false },
+    { count: 1, word: "7", flag: false, mode: "lower" },
+  ],
+  [
+    { count: 1, mode: '"upper"' },
+    { count: 1, word: "w", flag: false, mode: "upper" },
   ],
 ];
 
@@ -31,6 +35,7 @@ const BAD_ARGS: readonly object[] = [
   { count: [] },
   { count: 1, flag: "maybe" },
   { count: 1, word: 7 },
+  { count: 1, mode: "middle" },
 ];
 
 async function entries(talk: Talk): Promise<Map<unknown, Record<string, unknown>>> {
@@ -59,8 +64,8 @@ export const START_SCENARIOS: readonly Scenario<ServerStage>[] = [
       const { args } = tasks.get("typed-args")!;
       const { properties, required } = args as { properties?: unknown; required?: unknown };
       const named =
-        isJsonObject(properties) && Object.keys(properties).sort().join() === "count,flag,label,word";
-      talk.check(named, "properties count, word, flag and label", args);
+        isJsonObject(properties) && Object.keys(properties).sort().join() === "count,flag,label,mode,word";
+      talk.check(named, "properties count, word, flag, mode and label", args);
       talk.check(
         JSON.stringify(required) === '["count"]',
         "only 'count' to be required: the others have defaults",
@@ -100,7 +105,7 @@ export const START_SCENARIOS: readonly Scenario<ServerStage>[] = [
       const talk = await stage.session();
       await talk.exactly("tasks.start", { id: "frame" }, { prompt: "framed", extra: { kept: true } });
       await talk.exactly("tasks.start", { id: "echo", args: { text: "hi" } }, { prompt: "hi" });
-      const prompt = { count: 1, word: "w", flag: false };
+      const prompt = { count: 1, word: "w", flag: false, mode: "lower" };
       await talk.exactly("tasks.start", { id: "typed-args", args: { count: 1 } }, { prompt });
     },
   },
