@@ -141,3 +141,12 @@ export function* filesIn(folder: FolderNode, path: ByteString = ""): Generator<[
     else yield* filesIn(node, at);
   }
 }
+
+/** The content that is kept of the files below a folder, in bytes. */
+export function contentIn(folder: FolderNode): number {
+  let bytes = 0;
+  for (const node of folder.entries.values()) {
+    bytes += node instanceof FileNode ? (node.content?.length ?? 0) : contentIn(node);
+  }
+  return bytes;
+}

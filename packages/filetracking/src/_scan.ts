@@ -1,13 +1,13 @@
-import { lstatSync, readdirSync, readlinkSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import type { Dirent, Stats } from "node:fs";
-import { hash } from "node:crypto";
 import type { IgnoreRules } from "./_ignore_rules.ts";
+import { isUnchanged, kindOf, kindOfNode, Listing, readLink, unlisted } from "./_listing.ts";
+import type { Look } from "./_listing.ts";
 import type { NameRules } from "./_name_rules.ts";
 import type { ByteString } from "./_names.ts";
 import { joinPath, toFsPath } from "./_names.ts";
 import { FileNode, FolderNode } from "./_nodes.ts";
-import type { EntryKind } from "./_nodes.ts";
-import { isExhausted, isGone, OpenFolder } from "./_open_folder.ts";
+import { isExhausted, OpenFolder } from "./_open_folder.ts";
 import { readContent } from "./_read_content.ts";
 import type { FileTrackingLimits } from "./file_tracking_limits.ts";
 
@@ -105,25 +105,23 @@ export class Scan {
   }
 
   #folder(place: Place, known: FolderNode | undefined): FolderNode | undefined {
-    if (known && !known.cut) {
-      const folders = this.#isAsKnown(place, known);
-      if (folders) return this.#inside(place, known, folders);
-    }
-    return this.#list(place, known);
+    const look = known && !known.cut ? this.#look(place, known) : undefined;
+    return known && look ? this.#update(place, known, look) : this.#list(place, known);
   }
 
-  /** Whether names and files of a folder are just as they were; its folders, if so. */
-  #isAsKnown(place: Place, known: FolderNode): ByteString[] | undefined {
+  /** Looks whether a folder has the same names as it had; undefined if not. */
+  #look(place: Place, known: FolderNode): Look | undefined {
+    const look: Look = { folders: [], touched: [] };
     const unread: PendingFile[] = [];
-    const folders: ByteString[] = [];
     try {
       const entries = readdirSync(toFsPath(place.look), LISTING);
       if (entries.length !== known.entries.size + known.skipped.size) return undefined;
       for (const entry of entries) {
         const { name } = entry;
         const node = known.entries.get(name);
-        if (!isSame(entry, node ?? known.skipped.get(name), place.look)) return undefined;
-        if (node instanceof FolderNode) folders.push(name);
+        if (kindOf(entry) !== kindOfNode(node ?? known.skipped.get(name))) return undefined;
+        if (node instanceof FolderNode) look.folders.push(name);
+        else if (node && !isUnchanged(node, `${place.look}/${name}`)) look.touched.push(name);
         else if (node?.state === "unread")
           unread.push({ path: place.path, name, node, folder: known, stage: "settled" });
       }
@@ -131,22 +129,34 @@ export class Scan {
       return undefined;
     }
     this.unread.push(...unread);
-    this.#files += known.entries.size - folders.length;
-    return folders;
+    this.#files += known.entries.size - look.folders.length - look.touched.length;
+    return look;
   }
 
-  /** Goes on in the folders of a folder that is as it was. */
-  #inside(place: Place, known: FolderNode, folders: readonly ByteString[]): FolderNode {
-    let entries: Map<ByteString, FileNode | FolderNode> | undefined;
+  /** A folder with the names that it had. What has been touched is looked up by its descriptor. */
+  #update(place: Place, known: FolderNode, { folders, touched }: Look): FolderNode | undefined {
+    const inner = new Map<ByteString, FolderNode | undefined>();
     for (const name of folders) {
       const before = known.entries.get(name) as FolderNode;
       const after = this.#child(place, name, before);
-      if (after === before) continue;
-      entries ??= new Map(known.entries);
-      if (after) entries.set(name, after);
-      else entries.delete(name);
+      if (after !== before) inner.set(name, after);
     }
-    return entries ? new FolderNode(entries, known.skipped) : known;
+    if (inner.size === 0 && touched.length === 0) return known;
+    const listing = new Listing(known);
+    try {
+      const prefix = touched.length === 0 ? "" : place.at.open();
+      for (const name of touched) {
+        listing.entries.delete(name);
+        this.#file(place, prefix, name, listing, known.entries.get(name) as FileNode);
+      }
+    } catch (error) {
+      return unlisted(error, known);
+    }
+    for (const [name, folder] of inner) {
+      if (folder) listing.entries.set(name, folder);
+      else listing.entries.delete(name);
+    }
+    return this.#finish(place, listing, known);
   }
 
   #child(place: Place, name: ByteString, known: FolderNode | undefined): FolderNode | undefined {
@@ -175,20 +185,21 @@ export class Scan {
       prefix = place.at.open();
       entries = readdirSync(prefix, LISTING);
     } catch (error) {
-      if (isExhausted(error)) throw error;
-      if (isGone(error)) return undefined;
-      return known?.cut ? known : new FolderNode(known?.entries, known?.skipped, true);
+      return unlisted(error, known);
     }
     if (this.#rules.learn) this.#learn(place, prefix, entries);
     const listing = new Listing();
     for (const entry of entries) this.#entry(place, prefix, entry, listing, known?.entries.get(entry.name));
+    return this.#finish(place, listing, known);
+  }
+
+  #finish({ path }: Place, listing: Listing, known: FolderNode | undefined): FolderNode {
     const folder = new FolderNode(listing.entries, listing.skipped, listing.cut);
     for (const [name, node, before] of listing.changed) {
       const files = before ? this.doubtful : this.changed;
-      files.push({ path: place.path, name, node, folder, stage: "fresh", before });
+      files.push({ path, name, node, folder, stage: "fresh", before });
     }
-    for (const [name, node] of listing.unread)
-      this.unread.push({ path: place.path, name, node, folder, stage: "settled" });
+    for (const [name, node] of listing.unread) this.unread.push({ path, name, node, folder, stage: "settled" });
     return known && folder.equals(known) ? known : folder;
   }
 
@@ -259,42 +270,5 @@ export class Scan {
     if (node.state !== "unread") return;
     const before = known?.isAt(stats) && known.state === "read" ? known : undefined;
     listing.changed.push([name, node, before]);
-  }
-}
-
-/** A folder that is being listed. */
-class Listing {
-  readonly entries = new Map<ByteString, FileNode | FolderNode>();
-  readonly skipped = new Map<ByteString, EntryKind>();
-  readonly changed: [name: ByteString, node: FileNode, before: FileNode | undefined][] = [];
-  readonly unread: [ByteString, FileNode][] = [];
-  cut = false;
-}
-
-/** Whether a name still stands for what it stood for. What is in a folder is not looked at here. */
-function isSame(
-  entry: Dirent,
-  known: FileNode | FolderNode | EntryKind | undefined,
-  look: ByteString,
-): boolean {
-  if (known instanceof FolderNode) return entry.isDirectory();
-  if (!(known instanceof FileNode)) return known === kindOf(entry);
-  const stats = lstatSync(toFsPath(`${look}/${entry.name}`), QUIET);
-  return stats !== undefined && !known.racy && known.isAt(stats);
-}
-
-function kindOf(entry: Dirent): EntryKind {
-  if (entry.isFile()) return "file";
-  if (entry.isDirectory()) return "folder";
-  return entry.isSymbolicLink() ? "link" : "special";
-}
-
-function readLink(node: FileNode, path: ByteString): void {
-  try {
-    node.content = Buffer.from(readlinkSync(toFsPath(path), "latin1"), "latin1");
-    node.hash = hash("sha256", node.content);
-    node.state = "read";
-  } catch {
-    node.state = "unreadable";
   }
 }

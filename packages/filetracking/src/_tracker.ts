@@ -8,7 +8,7 @@ import { NameRules } from "./_name_rules.ts";
 import type { NameRulesOptions } from "./_name_rules.ts";
 import type { ByteString } from "./_names.ts";
 import { fromFsPath, joinPath, toText } from "./_names.ts";
-import { FileNode, filesIn, FolderNode } from "./_nodes.ts";
+import { contentIn, FileNode, filesIn, FolderNode } from "./_nodes.ts";
 import { OpenFolder } from "./_open_folder.ts";
 import { readPending } from "./_read_pending.ts";
 import { rebase } from "./_rebase.ts";
@@ -209,8 +209,7 @@ export class Tracker {
 
   /** Content that is kept for diffs to come, in bytes. */
   #held(latest: FolderNode): number {
-    let held = 0;
-    for (const [, node] of filesIn(latest)) held += node.content?.length ?? 0;
+    let held = contentIn(latest);
     for (const { before } of changesBetween(this.#reported, latest)) held += before?.content?.length ?? 0;
     return held;
   }

@@ -207,8 +207,15 @@ test("the number of files and the depth of folders have limits, and that is said
 test("a tree that is deeper than a path may be long is scanned as far as the limit of depth", () => {
   const { root, tracker } = start();
   const name = "n".repeat(200);
-  const script = `for i in $(seq 300); do mkdir ${name}; cd ${name}; done; echo deep > ../deep; cd ${root}; f=.; for i in $(seq 10); do f=$f/${name}; done; echo x > $f/file`;
-  assert.equal(spawnSync("bash", ["-c", script], { cwd: root }).status, 0);
+  const script = `
+import os
+n = "${name}"
+for depth in range(300):
+  os.mkdir(n); os.chdir(n)
+  if depth == 9: open("file", "w").write("x")
+  if depth == 298: open("deep", "w").write("x")
+`;
+  assert.equal(spawnSync("python3", ["-c", script], { cwd: root }).status, 0);
   const report = diff(tracker);
   assert.equal(report.truncated, true);
   assert.deepEqual(Object.keys(statuses(report)), [`${`${name}/`.repeat(10)}file`]);

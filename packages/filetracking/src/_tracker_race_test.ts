@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { onTestFinished, test } from "vitest";
 import { temporaryFolder, write } from "./_testing.ts";
@@ -17,9 +17,9 @@ const ATTACKER = `
   const [root, host] = process.argv.slice(1);
   const attempt = (act) => { try { act(); } catch {} };
   const pause = () => { const end = performance.now() + Math.random() * 0.3; while (performance.now() < end); };
-  const swapFolder = (name) => {
+  const swapFolder = (name, target) => {
     attempt(() => fs.renameSync(root + name, root + "/aside"));
-    attempt(() => fs.symlinkSync(host, root + name));
+    attempt(() => fs.symlinkSync(target, root + name));
     pause();
     attempt(() => fs.unlinkSync(root + name));
     attempt(() => fs.renameSync(root + "/aside", root + name));
@@ -34,8 +34,8 @@ const ATTACKER = `
   };
   process.stdout.write("ready");
   for (let round = 0; ; round++) {
-    swapFolder("/d");
-    swapFolder("/p/q");
+    swapFolder("/d", host);
+    swapFolder("/p/q", host + "/twin");
     swapFile("/a.txt", host + "/answers.txt");
     swapFile("/page.html", host + "/page.html");
     swapFile("/.gitignore", host + "/answers.txt");
@@ -61,8 +61,10 @@ test(
     // Many files of the same names: while one of them is read, the folder of the next is swapped.
     for (let index = 0; index < 10; index++) {
       write(root, { [`d/${index}.txt`]: "ok", [`p/q/${index}.txt`]: "ok" });
-      write(host, { [`${index}.txt`]: secret });
+      write(host, { [`${index}.txt`]: secret, [`twin/${index}.txt`]: secret });
     }
+    write(root, { "p/q/key.pem": "ok", "p/q/place": { target: "ok" } });
+    write(host, { "twin/key.pem": secret, "twin/place": { target: "SECRET-place" } });
     assert.equal(spawnSync("mkfifo", [`${root}/pipe`]).status, 0);
     const hash = spawnSync("sha256sum", { input: secret, encoding: "utf8" }).stdout.slice(0, 64);
     const traces = [
@@ -79,6 +81,7 @@ test(
     onTestFinished(() => void attacker.kill("SIGKILL"));
     await once(attacker.stdout, "data");
 
+    const open = readdirSync("/proc/self/fd").length;
     const tracker = new Tracker(root);
     tracker.start();
     let byPath = 0;
@@ -92,6 +95,7 @@ test(
       byPath += leaksByPath(`${root}/d/1.txt`, secret);
       if (scans % 200 === 0) await turn();
     }
+    assert.equal(readdirSync("/proc/self/fd").length, open, "no descriptor may be left open");
     assert.equal(attacker.exitCode, null, "the attacker must have lasted");
     assert.ok(changes > SCANS / 100, `the attacker must have changed something: ${changes}`);
     assert.ok(byPath > 0, "whoever reads by paths must have been led astray");
