@@ -8,7 +8,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import ssh2 from "ssh2";
+import { generateSshKeyPair } from "./generate_ssh_key_pair.ts";
 import { sshCapability } from "./ssh_capability.ts";
 
 /** A running sshd. */
@@ -30,8 +30,8 @@ export async function freePort(): Promise<number> {
 /** Starts sshd with keys and a configuration of its own, for the user that runs the test. */
 export async function startSshd(): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "envport-sshd-"));
-  const host = ssh2.utils.generateKeyPairSync("ed25519");
-  const client = ssh2.utils.generateKeyPairSync("ed25519");
+  const host = generateSshKeyPair();
+  const client = generateSshKeyPair();
   const port = await freePort();
   const path = (name: string): string => join(folder, name);
   await writeFile(path("host"), host.private, { mode: 0o600 });

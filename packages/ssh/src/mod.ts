@@ -8,6 +8,8 @@ export type { CollectOptions, CommandProcess, CommandResult, ExitStatus } from "
 export { FileError } from "./file_error.ts";
 export type { FileErrorCode } from "./file_error.ts";
 export type { FileEntry, FileStats } from "./file_stats.ts";
+export { generateSshKeyPair } from "./generate_ssh_key_pair.ts";
+export type { SshKeyPair } from "./generate_ssh_key_pair.ts";
 export { PortForward } from "./port_forward.ts";
 export type { PortForwardOptions } from "./port_forward.ts";
 export { RemoteProcess } from "./remote_process.ts";

@@ -5,6 +5,7 @@ import ssh2 from "ssh2";
 import { afterAll, beforeAll, test } from "vitest";
 import { startRelay, startSshd } from "./_testing.ts";
 import type { TestServer } from "./_testing.ts";
+import { generateSshKeyPair } from "./generate_ssh_key_pair.ts";
 import { SshClient } from "./ssh_client.ts";
 
 let server: TestServer;
@@ -163,7 +164,7 @@ test("shell() is a terminal that can be resized", async () => {
 });
 
 test("a server with another key is refused before anything is sent", async () => {
-  const { public: other } = ssh2.utils.generateKeyPairSync("ed25519");
+  const { public: other } = generateSshKeyPair();
   const capability = { ...server.capability, params: { ...server.capability.params, host_pubkey: other } };
   await rejectsWith(SshClient.connect(capability), "host-key-mismatch");
 });
@@ -180,7 +181,7 @@ test("a binding without a server key is refused", async () => {
 });
 
 test("a key that the server does not know fails the login", async () => {
-  const { private: other } = ssh2.utils.generateKeyPairSync("ed25519");
+  const { private: other } = generateSshKeyPair();
   const capability = { ...server.capability, params: { ...server.capability.params, client_key: other } };
   await rejectsWith(SshClient.connect(capability), "authentication-failed");
 });

@@ -1,3 +1,4 @@
+import { generateSshKeyPair } from "@envport/ssh";
 import { EnvportError } from "@envport/wire";
 import { timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -29,9 +30,7 @@ export interface KeySources {
  * @throws {EnvportError} `service-failed` If a file cannot be read, or is no such key.
  */
 export async function loadKeys({ hostKeyPath, authorizedClientKeys }: KeySources): Promise<WorkspaceKeys> {
-  const { utils } = ssh2();
-  const host =
-    hostKeyPath === undefined ? utils.generateKeyPairSync("ed25519").private : await read(hostKeyPath);
+  const host = hostKeyPath === undefined ? generateSshKeyPair().private : await read(hostKeyPath);
   const parsed = parse(host, hostKeyPath ?? "made at start");
   if (!parsed.isPrivateKey()) throw unusable(hostKeyPath!, "it must be a private key");
   const hostPubkey = `${parsed.type} ${parsed.getPublicSSH().toString("base64")}`;
@@ -39,7 +38,7 @@ export async function loadKeys({ hostKeyPath, authorizedClientKeys }: KeySources
     const keys = authorizedClientKeys.map(async (path) => parse(await read(path), path));
     return { host, hostPubkey, client: undefined, authorized: await Promise.all(keys) };
   }
-  const client = utils.generateKeyPairSync("ed25519");
+  const client = generateSshKeyPair();
   return { host, hostPubkey, client: client.private, authorized: [parse(client.public, "made at start")] };
 }
 

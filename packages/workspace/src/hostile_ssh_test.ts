@@ -1,3 +1,4 @@
+import { generateSshKeyPair } from "@envport/ssh";
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -136,7 +137,7 @@ test("too many tries at logging in end the connection", async () => {
     username: "agent",
     authHandler: () => {
       tries++;
-      const { private: key } = ssh2.utils.generateKeyPairSync("ed25519");
+      const { private: key } = generateSshKeyPair();
       return { type: "publickey", username: "agent", key };
     },
   });
