@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { lstatSync, readlinkSync } from "node:fs";
-import type { Dirent } from "node:fs";
+import type { Dirent, Stats } from "node:fs";
 import type { ByteString } from "./_names.ts";
 import { toFsPath } from "./_names.ts";
 import { FileNode, FolderNode } from "./_nodes.ts";
@@ -52,6 +52,20 @@ export function kindOfNode(known: FileNode | FolderNode | EntryKind | undefined)
 export function isUnchanged(node: FileNode, path: ByteString): boolean {
   const stats = lstatSync(toFsPath(path), { throwIfNoEntry: false });
   return stats !== undefined && !node.racy && node.isAt(stats);
+}
+
+/** Whether the content of a file is still to be had: each scan tries again. */
+export function isWanting({ state }: FileNode): boolean {
+  return state === "unread" || state === "unreadable";
+}
+
+/**
+ * What a regular file keeps when it is moved, and no other file gets after it. Undefined where the file system does not
+ * know when a file was made, as its number alone is used again.
+ */
+export function identityOf(stats: Stats): string | undefined {
+  if (!stats.isFile() || stats.birthtimeMs === 0) return undefined;
+  return `${String(stats.dev)}:${String(stats.ino)}:${String(stats.birthtimeMs)}`;
 }
 
 /** Takes in where a link leads to, as it is written. */

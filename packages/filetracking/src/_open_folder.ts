@@ -62,6 +62,11 @@ export function isExhausted(error: unknown): boolean {
   return ["EMFILE", "ENFILE", "ENOMEM"].includes(codeOf(error));
 }
 
+/** Whether an error says that the file could not be opened without waiting. */
+export function isBusy(error: unknown): boolean {
+  return ["EAGAIN", "EBUSY", "ETXTBSY"].includes(codeOf(error));
+}
+
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "";
 }

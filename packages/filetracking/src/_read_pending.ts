@@ -1,5 +1,5 @@
 import type { ByteString } from "./_names.ts";
-import { isExhausted, isGone, OpenFolder } from "./_open_folder.ts";
+import { isBusy, isExhausted, isGone, OpenFolder } from "./_open_folder.ts";
 import type { FileNode } from "./_nodes.ts";
 import type { Content, Refusal } from "./_read_content.ts";
 import { readContent } from "./_read_content.ts";
@@ -66,7 +66,8 @@ function readInto(file: PendingFile, cursor: FolderCursor, options: ReadOptions,
   } catch (error) {
     if (isExhausted(error)) throw error;
     if (isGone(error)) takeOut(file);
-    else if (file.stage === "fresh") file.node.state = "unreadable";
+    // Who holds a lease on a file makes it wait, and gets it told of as pending.
+    else if (file.stage === "fresh" && !isBusy(error)) file.node.state = "unreadable";
     return 0;
   }
 }

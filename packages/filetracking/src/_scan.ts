@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Dirent, Stats } from "node:fs";
 import type { IgnoreRules } from "./_ignore_rules.ts";
-import { isUnchanged, kindOf, kindOfNode, Listing, readLink, unlisted } from "./_listing.ts";
+import { identityOf, isUnchanged, isWanting, kindOf, kindOfNode, Listing, readLink, unlisted } from "./_listing.ts";
 import type { Look } from "./_listing.ts";
 import type { NameRules } from "./_name_rules.ts";
 import type { ByteString } from "./_names.ts";
@@ -19,6 +19,8 @@ export interface ScanRules {
   /** Whether `.gitignore` files of folders that are new are taken in. */
   readonly learn: boolean;
   readonly limits: FileTrackingLimits;
+  /** Every secret file seen so far, under whatever name: see {@linkcode identityOf}. */
+  readonly secretFiles: Set<string>;
 }
 
 /**
@@ -122,7 +124,7 @@ export class Scan {
         if (kindOf(entry) !== kindOfNode(node ?? known.skipped.get(name))) return undefined;
         if (node instanceof FolderNode) look.folders.push(name);
         else if (node && !isUnchanged(node, `${place.look}/${name}`)) look.touched.push(name);
-        else if (node?.state === "unread")
+        else if (node && isWanting(node))
           unread.push({ path: place.path, name, node, folder: known, stage: "settled" });
       }
     } catch {
@@ -259,10 +261,10 @@ export class Scan {
     this.#files++;
     if (known && !known.racy && known.isAt(stats)) {
       listing.entries.set(name, known);
-      if (known.state === "unread") listing.unread.push([name, known]);
+      if (isWanting(known)) listing.unread.push([name, known]);
       return;
     }
-    const secret = place.secret || this.#rules.names.isSecret(place.path, name, false);
+    const secret = this.#isSecret(place, name, stats);
     const node = new FileNode(secret ? "secret" : "unread", stats);
     if (!secret && stats.isSymbolicLink()) readLink(node, prefix + name);
     else if (!secret && stats.size > this.#rules.limits.fileBytes) node.state = "large";
@@ -270,5 +272,17 @@ export class Scan {
     if (node.state !== "unread") return;
     const before = known?.isAt(stats) && known.state === "read" ? known : undefined;
     listing.changed.push([name, node, before]);
+  }
+
+  /** A secret stays one when it is moved, or linked to from a name that does not tell. */
+  #isSecret(place: Place, name: ByteString, stats: Stats): boolean {
+    const { names, secretFiles } = this.#rules;
+    const identity = identityOf(stats);
+    const secret =
+      place.secret ||
+      names.isSecret(place.path, name, false) ||
+      (identity !== undefined && secretFiles.has(identity));
+    if (secret && identity !== undefined) secretFiles.add(identity);
+    return secret;
   }
 }

@@ -75,6 +75,7 @@ export class Tracker {
   #reported = new FolderNode();
   #baseline = new FolderNode();
   #captured = new Map<ByteString, string>();
+  readonly #secretFiles = new Set<string>();
   /** Counts baselines: what got lost before one is not told after it. */
   #epoch = 0;
   /** Content that was read since the beginning, in bytes. */
@@ -190,7 +191,8 @@ export class Tracker {
   }
 
   #newScan(ignored: IgnoreRules, learn: boolean): Scan {
-    return new Scan({ root: this.#root, names: this.#names, ignored, learn, limits: this.#limits });
+    const rules = { root: this.#root, names: this.#names, limits: this.#limits, secretFiles: this.#secretFiles };
+    return new Scan({ ...rules, ignored, learn });
   }
 
   /** What waits to be reported is read before what only was not read yet. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, linkSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -173,6 +174,45 @@ test("secrets are seen to change, but never read", () => {
   assert.deepEqual(tracker.snapshot().files, []);
   assert.equal(tracker.snapshot().truncated, undefined);
   assert.ok(!JSON.stringify([report, tracker.flush().report]).includes("hunter"));
+});
+
+test("a secret stays one when it is moved, or linked to by a name that does not tell", () => {
+  const { root, tracker } = start({ ".env": "TOKEN=hunter2\n", "old/.ssh/config": "hunter2" });
+  linkSync(`${root}/.env`, `${root}/notes.txt`);
+  renameSync(`${root}/old/.ssh`, `${root}/docs`);
+  const report = diff(tracker);
+  assert.deepEqual(statuses(report), {
+    "notes.txt": "added",
+    "old/.ssh/config": "deleted",
+    "docs/config": "added",
+  });
+  rmSync(`${root}/.env`);
+  renameSync(`${root}/notes.txt`, `${root}/page.html`);
+  write(root, { "new.txt": "told of\n" });
+  const { diff: next, capture } = tracker.flush().report;
+  assert.deepEqual(capture.files, []);
+  assert.match(byPath(next)["new.txt"]!.patch, /told of/);
+  assert.ok(!JSON.stringify([report, next, capture]).includes("hunter"));
+  assert.equal(tracker.bytesRead, 8);
+});
+
+test("a file that cannot be opened without waiting stays pending", async () => {
+  const { root, tracker } = start();
+  write(root, { "leased.txt": "content\n" });
+  const script = `
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fcntl.fcntl(os.open(sys.argv[1], os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("leased", flush=True)
+signal.pause()
+`;
+  const holder = spawn("python3", ["-c", script, `${root}/leased.txt`], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void holder.kill("SIGKILL"));
+  await once(holder.stdout, "data");
+  expect(diff(tracker)).toMatchObject({ files_changed: 1, patches: [], truncated: true });
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  assert.deepEqual(statuses(diff(tracker)), { "leased.txt": "added" });
 });
 
 test("content that looks like a credential is hashed and not shown, before and after", () => {

@@ -66,6 +66,7 @@ export class ClientStage {
   /** Tells a step to the client and goes on. */
   begin(name: string, params: JsonObject = {}): Pending {
     const what = `the step ${JSON.stringify({ do: name, ...params })}`;
+    for (const raw of this.#raws) raw.lastSent = what;
     const pending = { what, ...this.#host.client.step(name, params) };
     void pending.outcome.then((outcome) => {
       if ("unsupported" in outcome) this.#interrupt(new NotClaimed(`the client does not know ${what}`));
