@@ -83,6 +83,9 @@ const MANAGERS = {
 /** Where else a program may hide that is not on everybody's PATH. */
 const SYSTEM_FOLDERS = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
+/** Where Node's headers may be: with them, ssh2's native part is compiled without a download. */
+const PREFIX = path.resolve(path.dirname(process.execPath), "..");
+
 /** The environment of every command we start: our pnpm first, no telemetry. */
 export function environment() {
   const folders = [
@@ -95,6 +98,7 @@ export function environment() {
     PATH: folders.join(path.delimiter),
     TURBO_TELEMETRY_DISABLED: "1",
     DO_NOT_TRACK: "1",
+    ...(existsSync(path.join(PREFIX, "include/node/node.h")) ? { npm_config_nodedir: PREFIX } : {}),
   };
 }
 
