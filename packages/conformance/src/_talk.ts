@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@envport/wire";
 import { isJsonObject } from "@envport/wire";
 import type { Patience } from "./_patience.ts";
-import { within } from "./_patience.ts";
 import type { Address } from "./_raw_connection.ts";
 import { RawConnection } from "./_raw_connection.ts";
 
@@ -27,20 +26,15 @@ export class Talk {
   readonly raw: RawConnection;
   /** The id of the session, once `hello` has told it. */
   sessionId = "";
-  readonly #patience: Patience;
   #lastId = 0;
 
-  /**
-   * @param raw The connection.
-   * @param patience How long to wait for what must come.
-   */
-  constructor(raw: RawConnection, patience: Patience) {
+  /** @param raw The connection. */
+  constructor(raw: RawConnection) {
     this.raw = raw;
-    this.#patience = patience;
   }
 
   static async connect(address: Address, patience: Patience): Promise<Talk> {
-    return new Talk(await RawConnection.connect(address, patience), patience);
+    return new Talk(await RawConnection.connect(address, patience));
   }
 
   /** Sends lines in one packet; objects as compact JSON, text and bytes as they are. */
@@ -174,13 +168,7 @@ export class Talk {
   /** Ends this direction and waits until the server has ended its own: it has noticed then. */
   async leave(): Promise<void> {
     this.raw.end();
-    const ended = (async () => {
-      await this.raw.rest("the server's end after the client's");
-    })();
-    await within(ended, this.#patience, {
-      sent: this.raw.lastSent,
-      expected: "the server's end after the client's",
-    });
+    await this.raw.rest("the server's end after the client's");
     this.raw.destroy();
   }
 }

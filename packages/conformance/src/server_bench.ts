@@ -200,7 +200,7 @@ async function playModel(
   { offered }: Fixture,
   options: ServerBenchOptions,
 ): Promise<ModelResult> {
-  const missing = ["echo", "throw-grade", "throw-start", "slow-grade", "ledger"].filter(
+  const missing = ["echo", "throw-grade", "throw-start", "slow-grade", "ledger", "release"].filter(
     (name) => !offered.has(name),
   );
   if (missing.length > 0) checkOffered(missing, offered);

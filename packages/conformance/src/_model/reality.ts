@@ -3,12 +3,9 @@ import type { JsonObject } from "@envport/wire";
 import { isJsonObject } from "@envport/wire";
 import { Mismatch } from "../_mismatch.ts";
 import type { Drop, ServerFacts } from "../_server/stage.ts";
-import { ServerStage } from "../_server/stage.ts";
+import { FOREVER_MS, ServerStage } from "../_server/stage.ts";
 import type { Talk } from "../_talk.ts";
 import type { Outcome, SessionModel, TaskKind, Wanted } from "./session_model.ts";
-
-/** How long a slow grade takes, in milliseconds. */
-const SLOW_MS = 40;
 
 /** The server under test during one sequence: its connections, and what has been done so far. */
 export class Reality {
@@ -66,11 +63,11 @@ export class Reality {
     outcome.apply();
   }
 
-  async start(slot: number, kind: TaskKind, k: number, follow: () => void): Promise<void> {
+  async start(slot: number, kind: TaskKind | "slow-grade", k: number, follow: () => void): Promise<void> {
     const label = this.#stage.label();
     this.#labels.set(k, label);
     const text = `go:${String(k)}`;
-    const args = { text, label, score: k + 0.5, ...(kind === "slow-grade" ? { ms: SLOW_MS } : {}) };
+    const args = { text, label, score: k + 0.5, ...(kind === "slow-grade" ? { ms: FOREVER_MS } : {}) };
     await this.call(slot, "tasks.start", { id: kind, args }, [
       { wanted: { result: { prompt: text } }, apply: follow },
     ]);
@@ -79,23 +76,21 @@ export class Reality {
   /** Goes away without a word. */
   async drop(slot: number, how: Drop): Promise<void> {
     this.steps.push(`c${String(slot)} goes away (${how})`);
-    await this.#drop(slot, how);
+    const talk = this.#connections.get(slot)!;
+    this.#connections.delete(slot);
+    await this.#stage.drop(talk, how);
   }
 
   /** Grades, and goes away before the reply comes. */
   async gradeAndDrop(slot: number, k: number, how: Drop): Promise<void> {
     this.steps.push(`c${String(slot)} tasks.grade {}, and goes away (${how}) while the task is being graded`);
-    const talk = this.#connections.get(slot)!;
+    const [talk, label] = [this.#connections.get(slot)!, this.#labels.get(k)!];
     talk.request("tasks.grade", {});
-    await this.#stage.untilEvent(this.#labels.get(k)!, "grade", "tasks.grade");
-    await this.#drop(slot, how);
-    await this.#stage.untilEvent(this.#labels.get(k)!, "end", `${how} during a grade`);
-  }
-
-  async #drop(slot: number, how: Drop): Promise<void> {
-    const talk = this.#connections.get(slot)!;
+    await this.#stage.untilEvent(label, "grade", "tasks.grade");
     this.#connections.delete(slot);
-    await this.#stage.drop(talk, how);
+    await this.#stage.leaveDuring(talk, how, label);
+    await this.#stage.untilEvent(label, "end", `${how} during a grade`);
+    await this.#stage.settled(talk.sessionId);
   }
 
   /** Waits for the server to close a connection. */

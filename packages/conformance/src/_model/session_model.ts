@@ -13,7 +13,7 @@ export interface Outcome {
 }
 
 /** The tasks of the fixture that the model starts. */
-export type TaskKind = "echo" | "throw-grade" | "slow-grade";
+export type TaskKind = "echo" | "throw-grade";
 
 /** A suspended task. */
 export interface ModelTask {
@@ -130,12 +130,11 @@ export class SessionModel {
     this.#settle(id);
   }
 
-  /** A grade whose connection goes away before the reply. */
-  loseResult(slot: number): void {
+  /** A grade of a task that a session has just started, whose connection goes away before the reply. */
+  loseResult(slot: number, k: number): void {
     const id = this.connections.get(slot)!;
     const session = this.#session(id);
-    const { k } = session.task!;
-    this.#finish(session);
+    this.tasks.set(k, { open: false });
     session.graded = true;
     session.result = { score: k + 0.5, delivered: false };
     this.drop(slot);

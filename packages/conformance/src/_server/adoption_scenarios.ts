@@ -3,22 +3,22 @@ import { NotClaimed } from "../_mismatch.ts";
 import type { Scenario } from "../_scenario.ts";
 import type { Talk } from "../_talk.ts";
 import type { Drop, ServerStage } from "./stage.ts";
+import { FOREVER_MS } from "./stage.ts";
 
 const NO_TASK = { code: -32600, words: "no task in progress" };
 const AMBIGUOUS = { code: -32600, words: "2 parked sessions" };
-/** How long a slow grade takes, in milliseconds: long enough to be dropped in. */
-const SLOW_MS = 150;
 /** More parked sessions than this are not made to find a limit. */
 const MAX_PROBED_PARKED = 200;
 
 /** Grades a task and lets the connection go before the reply comes; resolves when the grade is over. */
 async function loseResult(stage: ServerStage, how: Drop, score: number): Promise<Talk> {
   const [talk, label] = [await stage.session(), stage.label()];
-  await talk.start("slow-grade", { ms: SLOW_MS, label, score });
+  await talk.start("slow-grade", { ms: FOREVER_MS, label, score });
   talk.request("tasks.grade", { answer: "A" });
   await stage.untilEvent(label, "grade", "tasks.grade of slow-grade");
-  await stage.drop(talk, how);
+  await stage.leaveDuring(talk, how, label);
   await stage.untilEvent(label, "end", `${how} during a grade`);
+  await stage.settled(talk.sessionId);
   return talk;
 }
 
@@ -153,7 +153,7 @@ export const ADOPTION_SCENARIOS: readonly Scenario<ServerStage>[] = [
     rule: "SESS-6",
     name: `a result that was lost (${how}) is served once to a blind grade`,
     alone: true,
-    needs: ["slow-grade", "ledger"],
+    needs: ["slow-grade", "release", "ledger"],
     run: async (stage) => {
       await loseResult(stage, how, 0.5);
       const talk = await stage.session();
@@ -166,7 +166,7 @@ export const ADOPTION_SCENARIOS: readonly Scenario<ServerStage>[] = [
     rule: "SESS-6",
     name: "a lost result and a parked task are ambiguous; by id each is had",
     alone: true,
-    needs: ["slow-grade", "echo", "ledger"],
+    needs: ["slow-grade", "release", "echo", "ledger"],
     run: async (stage) => {
       const lost = await loseResult(stage, "reset", 0.5);
       const parked = await stage.park({ score: 0.25 });

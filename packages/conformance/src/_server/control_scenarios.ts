@@ -2,12 +2,9 @@ import { Mismatch } from "../_mismatch.ts";
 import { until } from "../_patience.ts";
 import { RawConnection } from "../_raw_connection.ts";
 import type { Scenario } from "../_scenario.ts";
-
-import { ServerStage } from "./stage.ts";
+import { FOREVER_MS, ServerStage } from "./stage.ts";
 
 const NO_TASK = { code: -32600, words: "no task in progress" };
-/** How long a task takes that must not come to its end by itself, in milliseconds. */
-const FOREVER_MS = 600_000;
 /** How long a task takes that is waited for, in milliseconds. */
 const SHORT_MS = 150;
 

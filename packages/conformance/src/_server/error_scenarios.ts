@@ -93,7 +93,7 @@ export const ERROR_SCENARIOS: readonly Scenario<ServerStage>[] = [
         ["no-such-binding", "unknown-capability"],
         ["refused", "dial-failed"],
       ]) {
-        const talk = new Talk(await stage.raw(), stage.patience);
+        const talk = new Talk(await stage.raw());
         await talk.error("tunnel.open", { capability }, { code: -32000, type: type! });
       }
     },
@@ -138,7 +138,7 @@ export const ERROR_SCENARIOS: readonly Scenario<ServerStage>[] = [
         await talk.start("evaluate", { kind });
         await talk.error("tasks.grade", {}, { code: -32000, words: words! });
       }
-      const tunnel = new Talk(await stage.raw(), stage.patience);
+      const tunnel = new Talk(await stage.raw());
       const words = "unknown capability: 'no-such-binding'";
       await tunnel.error("tunnel.open", { capability: "no-such-binding" }, { code: -32000, words });
     },
@@ -165,7 +165,7 @@ export const ERROR_SCENARIOS: readonly Scenario<ServerStage>[] = [
     needs: ["throw-start", "system-error", "refused"],
     run: async (stage) => {
       const talk = await stage.session();
-      const tunnel = new Talk(await stage.raw(), stage.patience);
+      const tunnel = new Talk(await stage.raw());
       const errors = [
         await talk.error("tasks.start", { id: "throw-start" }, { code: -32000 }),
         await talk.error("tasks.start", { id: "system-error" }, { code: -32000, words: "ENOENT" }),

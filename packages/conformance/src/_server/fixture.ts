@@ -15,14 +15,9 @@ export const FIXTURE_TASKS = [
   "slow-end",
   "big",
   "ledger",
+  "release",
   "limits",
 ] as const;
-
-/** Tasks of which only the strict profile makes use. */
-export const STRICT_FIXTURE_TASKS = ["ignore-signal", "timeout", "progress"] as const;
-
-/** The bindings that a server under test must publish. */
-export const FIXTURE_BINDINGS = ["echo", "talker", "refused", "portless"] as const;
 
 /** With what limits a server is run, as its task `limits` tells; those that it leaves out are the contract's. */
 export interface Limits {

@@ -1,6 +1,7 @@
 import { isJsonObject } from "@envport/wire";
 import type { Scenario } from "../_scenario.ts";
 import type { Drop, ServerStage } from "./stage.ts";
+import { FOREVER_MS } from "./stage.ts";
 
 const DROPS: readonly Drop[] = ["end", "close", "reset"];
 /** How many sessions are looked at for the form of their ids. */
@@ -8,19 +9,16 @@ const MANY = 50;
 /** A capability of the contract that a strict server announces. */
 const CAPABILITIES = ["cancel", "ping", "replay"];
 
-/** How long a call takes that is dropped in, in milliseconds. */
-const SLOW_MS = 200;
-
 function droppedStart(how: Drop): Scenario<ServerStage> {
   return {
     rule: "SESS-4",
     name: `a drop during a start lets it finish and park (${how})`,
-    needs: ["slow-start", "ledger"],
+    needs: ["slow-start", "release", "ledger"],
     run: async (stage) => {
       const [talk, label] = [await stage.session(), stage.label()];
-      talk.request("tasks.start", { id: "slow-start", args: { ms: SLOW_MS, label } });
+      talk.request("tasks.start", { id: "slow-start", args: { ms: FOREVER_MS, label } });
       await stage.untilEvent(label, "start", "tasks.start of slow-start");
-      await stage.drop(talk, how);
+      await stage.leaveDuring(talk, how, label);
       await stage.untilEvent(label, "prompt", `${how} during a start`);
       const became = await stage.settled(talk.sessionId);
       talk.check(became === "parked", "the task that was started to be parked", became);
@@ -34,13 +32,13 @@ function droppedGrade(how: Drop): Scenario<ServerStage> {
   return {
     rule: "SESS-4",
     name: `a drop during a grade lets it finish (${how})`,
-    needs: ["slow-grade", "ledger"],
+    needs: ["slow-grade", "release", "ledger"],
     run: async (stage) => {
       const [talk, label] = [await stage.session(), stage.label()];
-      await talk.start("slow-grade", { ms: SLOW_MS, label });
+      await talk.start("slow-grade", { ms: FOREVER_MS, label });
       talk.request("tasks.grade", { answer: "A" });
       await stage.untilEvent(label, "grade", "tasks.grade of slow-grade");
-      stage.leave(talk, how);
+      await stage.leaveDuring(talk, how, label);
       const events = await stage.untilEvent(label, "end", `${how} during a grade`);
       talk.check(events.includes("graded"), "the grade to come to its end", events);
     },

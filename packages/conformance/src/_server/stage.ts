@@ -30,6 +30,8 @@ export type Drop = "end" | "close" | "reset";
 /** What a dropped session has become. */
 export type Dropped = "parked" | "gone";
 
+/** How long a task takes that must not come to its end by itself, in milliseconds. */
+export const FOREVER_MS = 600_000;
 /** How long a clean-up after a scenario may take, in milliseconds. */
 const CLEAN_UP_MS = 2_000;
 /** How often a dropped session is looked at, in milliseconds. */
@@ -68,7 +70,7 @@ export class ServerStage {
 
   /** A connection to speak lines on; nothing has been said. */
   async connect(): Promise<Talk> {
-    const talk = new Talk(await RawConnection.connect(this.facts.address, this.patience), this.patience);
+    const talk = await Talk.connect(this.facts.address, this.patience);
     this.#talks.push(talk);
     return talk;
   }
@@ -83,7 +85,7 @@ export class ServerStage {
   /** A stream to a binding; the reply has been read. */
   async tunnel(capability: string): Promise<RawConnection> {
     const raw = await this.raw();
-    const talk = new Talk(raw, this.patience);
+    const talk = new Talk(raw);
     talk.send({ jsonrpc: "2.0", id: 1, method: "tunnel.open", params: { capability } });
     const reply = await talk.resultOf(1);
     talk.check(reply["capability"] === capability, `the result {"capability":"${capability}"}`, reply);
@@ -144,6 +146,20 @@ export class ServerStage {
     if (how === "end") talk.raw.end();
     else if (how === "close") talk.raw.destroy();
     else talk.raw.reset();
+  }
+
+  /**
+   * Lets a connection go away while a slow task of its session waits, and then lets the task go on.
+   *
+   * @param talk The connection.
+   * @param how How it goes.
+   * @param label The task's.
+   */
+  async leaveDuring(talk: Talk, how: Drop, label: string): Promise<void> {
+    this.leave(talk, how);
+    // What is asked for after the end is read after it: with the answer the server knows.
+    await this.events(label);
+    await (await this.#side!).start("release", { label });
   }
 
   /**

@@ -64,7 +64,7 @@ export const TUNNEL_SCENARIOS: readonly Scenario<ServerStage>[] = [
         "__proto__",
         "",
       ]) {
-        const talk = new Talk(await stage.raw(), stage.patience);
+        const talk = new Talk(await stage.raw());
         const params = { capability, url: `tcp://${host}:${String(port)}`, host, port };
         await talk.error("tunnel.open", params, { code: -32000, words: "unknown capability" });
       }
@@ -83,7 +83,7 @@ export const TUNNEL_SCENARIOS: readonly Scenario<ServerStage>[] = [
         ["portless", -32602],
         ["refused", -32000],
       ] as const) {
-        const talk = new Talk(await stage.raw(), stage.patience);
+        const talk = new Talk(await stage.raw());
         await talk.error("tunnel.open", { capability }, { code });
         await talk.closed("no more after the error, and the end");
       }
