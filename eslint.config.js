@@ -52,7 +52,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["**/*_test.ts", "**/_testing*.ts", "**/bench/**"],
+    files: ["**/*_test.ts", "**/_testing*.ts", "**/bench/**", "interop/**"],
     rules: {
       "max-lines": ["error", { max: 600 }],
       "max-lines-per-function": "off",

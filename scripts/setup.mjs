@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
+import { UNFINISHED } from "./unfinished.mjs";
 
 export const root = path.resolve(import.meta.dirname, "..");
 
@@ -112,7 +113,9 @@ export function setUp(purpose) {
   installPrograms(purpose === "test" ? [...PROGRAMS.start, ...PROGRAMS.test] : PROGRAMS.start);
   installPnpm();
   run("Installing packages", "pnpm", ["install", "--frozen-lockfile", "--reporter=append-only"]);
-  run("Building", "turbo", ["run", "build", "--output-logs=errors-only", "--no-update-notifier"]);
+  const finished = UNFINISHED.map((name) => `--filter=!@envport/${name}`);
+  const quiet = ["--output-logs=errors-only", "--no-update-notifier"];
+  run("Building", "turbo", ["run", "build", ...quiet, ...finished]);
 }
 
 function checkNode() {
