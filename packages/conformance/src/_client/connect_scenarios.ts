@@ -9,6 +9,8 @@ import type { ClientStage } from "./stage.ts";
 
 /** How long nobody listens at first, in milliseconds: long enough to be tried. */
 const NOT_READY_MS = 700;
+/** How long a client that must give up may wait for its server, in milliseconds. */
+const READY_MS = 300;
 
 const SHELL = {
   name: "shell",
@@ -43,6 +45,17 @@ export const CONNECT_SCENARIOS: readonly Scenario<ClientStage>[] = [
       const talk = await stage.session();
       talk.answer(await talk.request("hello"), HELLO);
       await stage.has(connecting, { session_id: SESSION_ID, env: HELLO["env"] });
+    },
+  },
+  {
+    rule: "CLI-1",
+    name: "a server that is not ready in time is an error, and no connection is tried any more",
+    run: async (stage) => {
+      await stage.unlisten();
+      await stage.fails(stage.begin("connect", { readyTimeout: READY_MS }));
+      await stage.listen();
+      await sleep(NOT_READY_MS);
+      checkConnections(stage, 0, "an error of connect");
     },
   },
   ...(["ended", "reset"] as const).map((how): Scenario<ClientStage> => ({

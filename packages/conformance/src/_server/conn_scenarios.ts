@@ -92,12 +92,14 @@ export const CONNECTION_SCENARIOS: readonly Scenario<ServerStage>[] = [
     run: async (stage) => {
       const { prefaceTimeout } = stage.facts.limits;
       const patience = { ms: prefaceTimeout + stage.patience.ms };
-      for (const bytes of ["", '{"jsonrpc":"2.0",']) {
-        const raw = await RawConnection.connect(stage.facts.address, patience);
-        if (bytes !== "") raw.write(bytes);
-        await raw.rest(`the connection to be closed after ${String(prefaceTimeout)} ms`);
-        raw.destroy();
-      }
+      const expected = `the connection to be closed after ${String(prefaceTimeout)} ms`;
+      await Promise.all(
+        ["", '{"jsonrpc":"2.0",'].map(async (bytes) => {
+          const raw = await RawConnection.connect(stage.facts.address, patience);
+          if (bytes !== "") raw.write(bytes);
+          await raw.rest(expected).finally(() => raw.destroy());
+        }),
+      );
     },
   },
   {
