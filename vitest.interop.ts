@@ -9,7 +9,7 @@ export default defineConfig({
   resolve,
   ssr: { resolve },
   test: {
-    include: ["interop/**/*_test.ts"],
+    include: ["interop/**/*_test.ts", "packages/*/src/**/*_interop_test.ts"],
     testTimeout: 90_000,
     hookTimeout: 90_000,
     maxWorkers: 2,

@@ -28,7 +28,7 @@ export default defineConfig({
       test: {
         name: folder.replace(/^.*\//, ""),
         include: [`${folder}/**/*_test.ts`],
-        exclude: ["**/node_modules/**", "**/dist/**"],
+        exclude: ["**/node_modules/**", "**/dist/**", "**/*_interop_test.ts"],
         testTimeout: 20_000,
         hookTimeout: 30_000,
       },

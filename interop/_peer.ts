@@ -20,7 +20,7 @@ export function peerPython(): string {
   throw new Error("Cannot find the Python peer: run npm run test:interop, which sets ENVPORT_PEER_PYTHON");
 }
 
-/** A running program of `python/` whose functions can be called. */
+/** A program of `python/` whose functions can be called. */
 export interface Peer extends AsyncDisposable {
   /**
    * Calls a function of the program and returns what it returns, which is JSON.
@@ -31,30 +31,45 @@ export interface Peer extends AsyncDisposable {
 }
 
 /**
- * Starts a program of `python/`.
+ * A program of `python/`, started by the first call.
  *
  * @param file Its name, without `.py`.
  */
-export function startPeer(file: string): Peer {
-  const child = start([path.join(FOLDER, `${file}.py`)]);
-  let errors = "";
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (errors += chunk));
-  const replies = createInterface(child.stdout)[Symbol.asyncIterator]();
+export function peer(file: string): Peer {
+  let running: RunningPeer | undefined;
   return {
-    call: async (name, ...args) => {
-      child.stdin.write(`${JSON.stringify([name, ...args])}\n`);
-      const reply = await replies.next();
-      if (reply.done) throw new Error(`${file}.py ended before ${name} did\n${errors}`);
-      const { result, error } = JSON.parse(reply.value) as { result?: unknown; error?: string };
-      if (error !== undefined) throw new Error(`${name} of ${file}.py raised\n${error}`);
-      return result;
-    },
-    [Symbol.asyncDispose]: async () => {
-      const exited = once(child, "exit");
-      child.stdin.end();
-      await exited;
-    },
+    call: (name, ...args) => (running ??= new RunningPeer(file)).call(name, args),
+    [Symbol.asyncDispose]: async () => running?.end(),
   };
+}
+
+class RunningPeer {
+  readonly #file: string;
+  readonly #child: PeerProcess;
+  readonly #replies: AsyncIterator<string>;
+  #errors = "";
+
+  constructor(file: string) {
+    this.#file = `${file}.py`;
+    this.#child = start([path.join(FOLDER, this.#file)]);
+    this.#child.stderr.setEncoding("utf8").on("data", (chunk: string) => (this.#errors += chunk));
+    this.#replies = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
+  }
+
+  async call(name: string, args: unknown[]): Promise<unknown> {
+    this.#child.stdin.write(`${JSON.stringify([name, ...args])}\n`);
+    const reply = await this.#replies.next();
+    if (reply.done) throw new Error(`${this.#file} ended before ${name} did\n${this.#errors}`);
+    const { result, error } = JSON.parse(reply.value) as { result?: unknown; error?: string };
+    if (error !== undefined) throw new Error(`${name} of ${this.#file} raised\n${error}`);
+    return result;
+  }
+
+  async end(): Promise<void> {
+    const exited = once(this.#child, "exit");
+    this.#child.stdin.end();
+    await exited;
+  }
 }
 
 /** How a command ended. */

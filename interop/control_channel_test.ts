@@ -5,20 +5,20 @@ import { serve } from "@envport/server";
 import type { Server } from "@envport/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createExam } from "./_exam.ts";
-import { hud, startPeer } from "./_peer.ts";
+import { hud, peer } from "./_peer.ts";
 
 const exam = createExam();
-const peer = startPeer("control_channel");
+const python = peer("control_channel");
 let server: Server;
 beforeAll(async () => {
   server = await serve(exam.env);
 });
 afterAll(async () => {
-  await peer[Symbol.asyncDispose]();
+  await python[Symbol.asyncDispose]();
   await server.close();
 });
 
-const scenario = (name: string): Promise<unknown> => peer.call(name, server.url);
+const scenario = (name: string): Promise<unknown> => python.call(name, server.url);
 
 test("the peer's HudClient reads our manifest and our tasks with their schemas", async () => {
   const manifest = (await scenario("manifest")) as { tasks: { id: string }[] };

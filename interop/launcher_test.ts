@@ -2,15 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPeer } from "./_peer.ts";
+import { peer } from "./_peer.ts";
 
-const peer = startPeer("launcher");
+const python = peer("launcher");
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "envport-interop-"));
 });
 afterAll(async () => {
-  await peer[Symbol.asyncDispose]();
+  await python[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
@@ -37,14 +37,14 @@ async function program(name: string, variables: Record<string, string>): Promise
 
 test("CONN-6: the peer's SubprocessRuntime starts our server, reads its port, and ends it by SIGTERM", async () => {
   const log = path.join(folder, "log");
-  const score = await peer.call("launched", await program("serves", { EXAM_LOG: log }), folder);
+  const score = await python.call("launched", await program("serves", { EXAM_LOG: log }), folder);
   expect(score).toBe(1);
   expect((await readFile(log, "utf8")).split("\n")).toEqual(["add ended", "add ended", "shut down"]);
 });
 
 test("the peer tells why our server did not start", async () => {
   const broken = await program("broken", { EXAM_LOG: path.join(folder, "none"), EXAM_FAILS: "1" });
-  const message = (await peer.call("refused", broken, folder)) as string;
+  const message = (await python.call("refused", broken, folder)) as string;
   expect(message).toContain("exited with code 1");
   expect(message).toContain("the daemon has no licence");
 });

@@ -7,9 +7,9 @@ import type { Server } from "@envport/server";
 import { ssh } from "@envport/ssh";
 import { workspace } from "@envport/workspace";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { servePeer, startPeer } from "./_peer.ts";
+import { peer, servePeer } from "./_peer.ts";
 
-const peer = startPeer("shell");
+const python = peer("shell");
 let folder: string;
 let server: Server;
 beforeAll(async () => {
@@ -19,12 +19,13 @@ beforeAll(async () => {
   server = await serve(env);
 });
 afterAll(async () => {
-  await peer[Symbol.asyncDispose]();
+  await python[Symbol.asyncDispose]();
   await server.close();
   await rm(folder, { recursive: true });
 });
 
-const scenario = (name: string, ...args: unknown[]): Promise<unknown> => peer.call(name, server.url, ...args);
+const scenario = (name: string, ...args: unknown[]): Promise<unknown> =>
+  python.call(name, server.url, ...args);
 
 async function makeFolder(): Promise<string> {
   const made = await mkdtemp(path.join(tmpdir(), "envport-interop-"));
