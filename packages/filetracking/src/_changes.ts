@@ -55,13 +55,13 @@ export function withFiles(
   };
   const root = copy(tree);
   for (const [path, node] of files) {
+    if (!node && !(nodeAt(root, path) instanceof FileNode)) continue;
     const names = path.split("/");
     const name = names.pop()!;
-    let folder: FolderNode | undefined = root;
+    let folder = root;
     for (const step of names) {
-      const next: Entry = folder.entries.get(step);
-      if (node === undefined && !(next instanceof FolderNode)) break;
-      const inner: FolderNode = copy(next instanceof FolderNode ? next : undefined);
+      const next = folder.entries.get(step);
+      const inner = copy(next instanceof FolderNode ? next : undefined);
       folder.entries.set(step, inner);
       folder = inner;
     }

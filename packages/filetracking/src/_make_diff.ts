@@ -3,6 +3,7 @@ import { gitPatch } from "./_git_patch.ts";
 import { quoteName, toText } from "./_names.ts";
 import type { ByteString } from "./_names.ts";
 import type { FileNode } from "./_nodes.ts";
+import { PathSet } from "./_path_set.ts";
 import { holdsSecret } from "./_secret_content.ts";
 import type { FileModes, FilePatch } from "./file_diff.ts";
 import type { FileTrackingLimits } from "./file_tracking_limits.ts";
@@ -25,6 +26,9 @@ const ENTRY_BYTES = 512;
 /**
  * Describes changes, small files first, as far as the limits of a reply reach. A change whose content is still unread
  * waits for a later scan.
+ *
+ * Where a folder comes in the place of a file, or a file in the place of a folder, what goes is told of before what comes:
+ * the receiver's tree cannot hold both.
  */
 export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits): DiffParts {
   const parts: DiffParts = { patches: [], reported: [], left: [] };
@@ -32,9 +36,15 @@ export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits)
   let bytes = 0;
   let replyBytes = 0;
   let misfits = 0;
-  for (const change of changes.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
-    if (change.after?.state === "unread" || misfits === MAX_MISFITS) {
-      parts.left.push(change);
+  const remaining = new PathSet();
+  const leave = (change: Change): void => {
+    parts.left.push(change);
+    if (!change.after) remaining.add(change.path);
+  };
+  for (const change of inOrder(changes)) {
+    const isBlocked = !change.before && remaining.excludes(change.path);
+    if (change.after?.state === "unread" || misfits === MAX_MISFITS || isBlocked) {
+      leave(change);
       continue;
     }
     let patch = describe(change, limits, Math.min(FILE_MS, deadline - performance.now()));
@@ -46,7 +56,7 @@ export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits)
     }
     if (bytes + patchBytes > limits.diffBytes || replyBytes + entryBytes > limits.replyBytes) {
       misfits++;
-      parts.left.push(change);
+      leave(change);
       continue;
     }
     bytes += patchBytes;
@@ -55,6 +65,15 @@ export function makeDiff(changes: readonly Change[], limits: FileTrackingLimits)
     parts.reported.push(change);
   }
   return parts;
+}
+
+/** What makes room for others first, then small files. */
+function inOrder(changes: readonly Change[]): Change[] {
+  const added = new PathSet(changes.filter(({ before }) => !before).map(({ path }) => path));
+  const makesRoom = new Set(changes.filter(({ path, after }) => !after && added.excludes(path)));
+  return changes.toSorted(
+    (a, b) => Number(makesRoom.has(b)) - Number(makesRoom.has(a)) || sizeOf(a) - sizeOf(b),
+  );
 }
 
 /** The bytes of a patch, and of its whole entry as JSON. */

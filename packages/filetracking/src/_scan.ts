@@ -1,7 +1,16 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Dirent, Stats } from "node:fs";
 import type { IgnoreRules } from "./_ignore_rules.ts";
-import { identityOf, isUnchanged, isWanting, kindOf, kindOfNode, Listing, readLink, unlisted } from "./_listing.ts";
+import {
+  identityOf,
+  isUnchanged,
+  isWanting,
+  kindOf,
+  kindOfNode,
+  Listing,
+  readLink,
+  unlisted,
+} from "./_listing.ts";
 import type { Look } from "./_listing.ts";
 import type { NameRules } from "./_name_rules.ts";
 import type { ByteString } from "./_names.ts";
@@ -201,7 +210,8 @@ export class Scan {
       const files = before ? this.doubtful : this.changed;
       files.push({ path, name, node, folder, stage: "fresh", before });
     }
-    for (const [name, node] of listing.unread) this.unread.push({ path, name, node, folder, stage: "settled" });
+    for (const [name, node] of listing.unread)
+      this.unread.push({ path, name, node, folder, stage: "settled" });
     return known && folder.equals(known) ? known : folder;
   }
 

@@ -25,7 +25,10 @@ export function temporaryFolder(): string {
 
 /** Content, executable content, or a link. Names are byte strings. */
 export type TestEntry =
-  string | Buffer | { readonly content: string | Buffer; readonly mode: number } | { readonly target: string };
+  | string
+  | Buffer
+  | { readonly content: string | Buffer; readonly mode: number }
+  | { readonly target: string };
 
 /** Puts files into a folder, and makes the folders above them. */
 export function write(root: string, files: Readonly<Record<string, TestEntry>>): void {

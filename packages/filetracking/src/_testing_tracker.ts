@@ -49,4 +49,3 @@ export function statuses({ patches }: FileDiff): Record<string, string> {
 
 export const sha256 = (content: string): string =>
   spawnSync("sha256sum", { input: content, encoding: "utf8" }).stdout.slice(0, 64);
-

@@ -191,7 +191,12 @@ export class Tracker {
   }
 
   #newScan(ignored: IgnoreRules, learn: boolean): Scan {
-    const rules = { root: this.#root, names: this.#names, limits: this.#limits, secretFiles: this.#secretFiles };
+    const rules = {
+      root: this.#root,
+      names: this.#names,
+      limits: this.#limits,
+      secretFiles: this.#secretFiles,
+    };
     return new Scan({ ...rules, ignored, learn });
   }
 

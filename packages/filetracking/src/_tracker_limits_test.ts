@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { write } from "./_testing.ts";
-import { byPath, diff, sha256, start, statuses } from "./_testing_tracker.ts";
+import { byPath, diff, rest, sha256, start, statuses } from "./_testing_tracker.ts";
 import type { FileCapture, FileDiff } from "./file_diff.ts";
 
 test("setup() moves the baseline whole, also when it is truncated", () => {
@@ -37,6 +37,48 @@ test("what the limit of a diff leaves out stays pending until it is delivered", 
   assert.equal(told.length, 21);
   assert.equal(new Set(told).size, 21);
   assert.equal(diff(tracker).files_changed, 0);
+});
+
+test("a folder in the place of a file waits for the file's deletion, and is told of once", () => {
+  const { root, tracker } = start({ d: "\0binary, and long enough\n" }, { limits: { diffBytes: 300 } });
+  rmSync(`${root}/d`);
+  write(root, { "d/e/f": "small\n", "d/g": "small\n", "d/h/i": { target: "g" } });
+  assert.deepEqual(
+    rest(tracker).flatMap(({ patches }) => patches.map(({ path, status }) => `${status} ${path}`)),
+    ["deleted d", "added d/h/i", "added d/e/f", "added d/g"],
+  );
+});
+
+test("a file in the place of a folder waits for every file's deletion, and is told of once", () => {
+  const files = { "d/a": "1\n", "d/e/f": "\0binary, and long enough\n", "d/e/g": "2\n" };
+  const { root, tracker } = start(files, { limits: { diffBytes: 300 } });
+  write(root, { d: "" });
+  assert.deepEqual(
+    rest(tracker).flatMap(({ patches }) => patches.map(({ path, status }) => `${status} ${path}`)),
+    ["deleted d/a", "deleted d/e/g", "deleted d/e/f", "added d"],
+  );
+});
+
+test("what waits in a folder that is new takes no file of the same name out of the folder around it", () => {
+  const { root, tracker } = start({ a: "1\n", d: "\0binary\n" }, { limits: { diffBytes: 300 } });
+  rmSync(`${root}/d`);
+  write(root, { a: "2\n", "d/a": "3\n" });
+  assert.deepEqual(
+    rest(tracker).flatMap(({ patches }) => patches.map(({ path, status }) => `${status} ${path}`)),
+    ["deleted d", "modified a", "added d/a"],
+  );
+});
+
+test("a lost report of a file in the place of a folder is told again whole", () => {
+  const { root, tracker } = start({ "d/a": "1\n", "d/b": "2\n" });
+  write(root, { d: "file\n" });
+  tracker.diff().settle(false);
+  const again = { d: "added", "d/a": "deleted", "d/b": "deleted" };
+  assert.deepEqual(statuses(diff(tracker)), again);
+  rmSync(`${root}/d`);
+  write(root, { "d/a": "1\n" });
+  tracker.diff().settle(false);
+  assert.deepEqual(statuses(diff(tracker)), { d: "deleted", "d/a": "added" });
 });
 
 test("a pending change that is undone is never told of", () => {
@@ -223,4 +265,3 @@ for depth in range(300):
   spawnSync("rm", ["-rf", `${root}/${name}`]);
   assert.equal(diff(tracker).files_changed, 1);
 });
-

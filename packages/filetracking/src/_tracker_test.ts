@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, linkSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -206,7 +215,9 @@ fcntl.fcntl(os.open(sys.argv[1], os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK)
 print("leased", flush=True)
 signal.pause()
 `;
-  const holder = spawn("python3", ["-c", script, `${root}/leased.txt`], { stdio: ["ignore", "pipe", "inherit"] });
+  const holder = spawn("python3", ["-c", script, `${root}/leased.txt`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   onTestFinished(() => void holder.kill("SIGKILL"));
   await once(holder.stdout, "data");
   expect(diff(tracker)).toMatchObject({ files_changed: 1, patches: [], truncated: true });
@@ -318,7 +329,6 @@ test("flush() captures documents and pictures that have changed since the baseli
   );
 });
 
-
 test("a directory that is gone has no files", () => {
   const { root, tracker } = start({ a: "1\n" });
   rmSync(root, { recursive: true });
@@ -370,4 +380,3 @@ test("what cannot be entered keeps its last known state, and that is said", () =
   assert.deepEqual(statuses(last), { f: "modified" });
   assert.equal(last.truncated, undefined);
 });
-

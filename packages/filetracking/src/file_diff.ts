@@ -46,7 +46,7 @@ export interface ScanHead {
 
 /** What has changed between two states of the tree. */
 export interface FileDiff extends ScanHead {
-  /** Small files first. */
+  /** Small files first, after what makes room: a file that becomes a folder, or a folder that becomes a file. */
   readonly patches: readonly FilePatch[];
   /** Something was left out: by a limit, then it comes with the next diff, or as it could not be read. */
   readonly truncated?: true;
