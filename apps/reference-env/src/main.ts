@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { serve } from "@envport/server";
+import { colourPatch } from "./colour_patch.ts";
 import { createEnvironment } from "./environment.ts";
 import type { EpisodeResult } from "./run_episode.ts";
 import { runEpisode } from "./run_episode.ts";
@@ -47,14 +48,19 @@ function readArguments(): { json: boolean; only: string | undefined } {
   }
 }
 
-function describe({ task, capabilities, score, ok, ms, error }: EpisodeResult): string {
+function describe({ task, capabilities, score, ok, ms, patch = "", error }: EpisodeResult): string {
   const columns = [
     ok ? "passed" : "FAILED",
     task.padEnd(10),
     capabilities.join("+").padEnd(10),
     `score ${String(score)}`,
   ];
-  return `${columns.join("  ")}  ${String(ms)} ms${error ? `  ${error}` : ""}\n`;
+  return `${columns.join("  ")}  ${String(ms)} ms${error ? `  ${error}` : ""}\n${inColour() ? colourPatch(patch) : patch}`;
+}
+
+function inColour(): boolean {
+  const { NO_COLOR, FORCE_COLOR } = process.env;
+  return FORCE_COLOR ? FORCE_COLOR !== "0" : process.stdout.isTTY && !NO_COLOR;
 }
 
 function stop(text: string): never {

@@ -28,6 +28,17 @@ test.each(TASKS)("the scripted agent solves $id, through its capabilities alone"
   expect(result.error).toBeUndefined();
 });
 
+test("what the agent changed in the workspace is told as a patch, and nothing of what the task put there", async () => {
+  const { patch } = await runEpisode(
+    server.url,
+    TASKS.find(({ id }) => id === "repair")!,
+  );
+  expect(patch!.match(/^diff --git .*$/gm)).toEqual([
+    "diff --git a/meeting-room/src/intervals.js b/meeting-room/src/intervals.js",
+  ]);
+  expect(patch!.match(/^[+-](?![+-]).*$/gm)).toHaveLength(2);
+});
+
 test.each(TASKS)("$id scores 0 for an agent that does nothing", async ({ id, capabilities }) => {
   const idle = { id, capabilities, solve: () => Promise.resolve("done") };
   expect(await runEpisode(server.url, idle)).toMatchObject({ score: 0, ok: false });

@@ -1,3 +1,4 @@
+import { FileTrackingServer } from "@envport/filetracking";
 import type { SandboxReport } from "@envport/sandbox";
 import { collectOutput, sshCapability } from "@envport/ssh";
 import type { CollectOptions, CommandResult } from "@envport/ssh";
@@ -54,6 +55,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** What is there between `start` and `stop`. */
 interface Serving {
   readonly daemon: SshDaemon;
+  readonly tracking: FileTrackingServer | undefined;
   readonly keys: WorkspaceKeys;
   /** A private folder for the socket, and for the client's key if someone asks for a file. */
   readonly folder: string;
@@ -132,7 +134,7 @@ export class Workspace implements Service, AsyncDisposable {
     return this.#place.report;
   }
 
-  /** Whether changes of files are tracked. */
+  /** Whether changes of files are tracked, and published as a second capability. */
   get tracksFiles(): boolean {
     return this.#options.trackFiles ?? false;
   }
@@ -172,9 +174,9 @@ export class Workspace implements Service, AsyncDisposable {
   }
 
   /**
-   * Starts the sandbox and the server. Idempotent.
+   * Starts the sandbox and the server, and takes the baseline of file tracking. Idempotent.
    *
-   * @returns The one capability to publish.
+   * @returns What to publish: the shell, and with `trackFiles` the file tracking.
    * @throws {EnvportError} `service-failed` If this machine cannot sandbox, or a mount or key cannot be used.
    * @throws {EnvportError} `address-in-use`
    */
@@ -187,7 +189,7 @@ export class Workspace implements Service, AsyncDisposable {
       this.#starting = undefined;
       throw error;
     }
-    return [this.capability()];
+    return this.tracksFiles ? [this.capability(), this.fileTrackingCapability()] : [this.capability()];
   }
 
   /** Ends every session, and everything that runs inside. Idempotent; it may be started again. */
@@ -295,15 +297,24 @@ export class Workspace implements Service, AsyncDisposable {
   }
 
   /**
-   * The capability of file tracking.
+   * The capability of file tracking as it is published: `filetracking`, or `<name>-filetracking` for a workspace with a
+   * name of its own.
    *
-   * @throws {EnvportError} `unsupported` Unless `trackFiles` is set.
+   * @param name The capability's name.
+   * @throws {EnvportError} `closed` If it is not started; `unsupported` unless `trackFiles` is set.
    */
-  fileTrackingCapability(name: string = "filetracking"): PublishedCapability {
+  fileTrackingCapability(name: string = this.#trackingName): PublishedCapability {
+    const { tracking } = this.#now;
+    if (tracking) return { ...tracking.capability, name };
     throw new EnvportError(
       "unsupported",
-      `Cannot describe capability '${name}' as this version does not track files: current value of 'trackFiles' is ${String(this.tracksFiles)}`,
+      `Cannot describe capability '${name}' as files are not tracked: current value of 'trackFiles' is ${String(this.tracksFiles)}`,
     );
+  }
+
+  get #trackingName(): string {
+    const { name = "shell" } = this.#options;
+    return name === "shell" ? "filetracking" : `${name}-filetracking`;
   }
 
   get #now(): Serving {
@@ -328,22 +339,35 @@ export class Workspace implements Service, AsyncDisposable {
     const target = onTcp
       ? { host: host ?? "127.0.0.1", port: port ?? 0 }
       : { path: join(folder, "ssh.sock") };
+    const tracking = this.tracksFiles ? this.#newTracking(onTcp ? target.host : undefined) : undefined;
     try {
       const bound = await daemon.listen(target, { signal });
+      await tracking?.start({ signal });
       this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve));
       const address = target.host !== undefined ? `${bracket(target.host)}:${String(bound)}` : "127.0.0.1:22";
       const dial = target.path === undefined ? undefined : { path: target.path };
-      return { daemon, keys, folder, url: `ssh://${address}`, dial, keyPath: undefined };
+      return { daemon, tracking, keys, folder, url: `ssh://${address}`, dial, keyPath: undefined };
     } catch (error) {
+      await Promise.all([daemon.close(), tracking?.stop()]);
       rmSync(folder, { recursive: true });
       throw error;
     }
   }
 
+  #newTracking(host: string | undefined): FileTrackingServer {
+    const { log = logToConsole } = this.#options;
+    return new FileTrackingServer(this.root, {
+      name: this.#trackingName,
+      host,
+      publishedRoot: this.guestPath,
+      log,
+    });
+  }
+
   async #stop(): Promise<void> {
     const serving = await this.#starting?.catch(() => undefined);
     this.#starting = this.#serving = undefined;
-    await Promise.all([serving?.daemon.close(), this.#place.stop()]);
+    await Promise.all([serving?.daemon.close(), serving?.tracking?.stop(), this.#place.stop()]);
     if (serving) rmSync(serving.folder, { recursive: true, force: true });
     this.#resolveClosed(undefined);
   }

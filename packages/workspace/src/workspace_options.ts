@@ -72,9 +72,9 @@ export interface WorkspaceOptions {
    */
   readonly authorizedClientKeys?: readonly string[] | undefined;
   /**
-   * Whether changes of files are tracked.
+   * Whether changes of files are tracked, and published as a second capability, `filetracking/1`.
    *
-   * @default {false}
+   * @default {false} for `new Workspace()`; `workspace()` follows `HUD_FILE_TRACKING_ENABLED`, and tracks if it is not set
    */
   readonly trackFiles?: boolean | undefined;
   /**
