@@ -1,7 +1,8 @@
-import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import type { MessageExtraInfo, Transport } from "@modelcontextprotocol/server";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Events } from "./_event_store.ts";
+import { respond, toWebRequest } from "./_respond.ts";
 import type { ConnectableServer } from "./mcp_service_options.ts";
 
 /** What a session needs. */
@@ -20,7 +21,7 @@ export class ServedSession {
   readonly id: string;
   readonly #options: ServedSessionOptions;
   readonly #server: ConnectableServer;
-  readonly #transport: NodeStreamableHTTPServerTransport;
+  readonly #transport: WebStandardStreamableHTTPServerTransport;
   #open = 0;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
@@ -29,7 +30,7 @@ export class ServedSession {
     this.id = options.id;
     this.#server = server;
     this.#options = options;
-    this.#transport = new NodeStreamableHTTPServerTransport({
+    this.#transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => options.id,
       eventStore: options.events.of(options.id),
       retryInterval: RETRY_MS,
@@ -75,7 +76,7 @@ export class ServedSession {
     if (request.method === "GET" && request.headers["last-event-id"] === undefined) {
       this.#transport.closeStandaloneSSEStream();
     }
-    await this.#transport.handleRequest(request, response, body);
+    await respond(response, await this.#transport.handleRequest(toWebRequest(request), { parsedBody: body }));
   }
 
   /** Ends it: its streams and whatever its server is doing. Idempotent. */

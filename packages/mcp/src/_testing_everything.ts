@@ -205,12 +205,12 @@ function addOwnTools(server: McpServer, stats: ToolStats): void {
     { description: "Adds", inputSchema: numbers, outputSchema: z.object({ sum: z.number() }) },
     ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }),
   );
-  server.registerTool("echo", { inputSchema: z.object({ s: z.string() }) }, ({ s }) =>
+  server.registerTool("echo", { description: "Repeats a text, or tells its length", inputSchema: z.object({ s: z.string() }) }, ({ s }) =>
     text(s.length > 100 ? String(s.length) : s),
   );
   server.registerTool(
     "big",
-    { inputSchema: z.object({ mb: z.number(), kind: z.enum(["text", "image"]) }) },
+    { description: "Returns much", inputSchema: z.object({ mb: z.number(), kind: z.enum(["text", "image"]) }) },
     ({ mb, kind }) => {
       const data = "A".repeat(mb * 1024 * 1024);
       return kind === "text" ? text(data) : { content: [{ type: "image", data, mimeType: "image/png" }] };
@@ -218,7 +218,7 @@ function addOwnTools(server: McpServer, stats: ToolStats): void {
   );
   server.registerTool(
     "slow",
-    { inputSchema: z.object({ ticks: z.number(), every: z.number() }) },
+    { description: "Takes its time", inputSchema: z.object({ ticks: z.number(), every: z.number() }) },
     async ({ ticks, every }, context) => {
       stats.started++;
       try {
@@ -233,12 +233,12 @@ function addOwnTools(server: McpServer, stats: ToolStats): void {
       return text(`ticks ${String(ticks)}`);
     },
   );
-  server.registerTool("die", { inputSchema: z.object({}) }, () => process.exit(9));
-  server.registerTool("headers", { inputSchema: z.object({}) }, (_, { http }) =>
+  server.registerTool("die", { description: "Ends the process", inputSchema: z.object({}) }, () => process.exit(9));
+  server.registerTool("headers", { description: "Tells the request's Host", inputSchema: z.object({}) }, (_, { http }) =>
     text(JSON.stringify({ host: http?.req?.headers.get("host") })),
   );
-  server.registerTool("grow", { inputSchema: z.object({}) }, () => {
-    server.registerTool("grown", { inputSchema: z.object({}) }, () => text("grown"));
+  server.registerTool("grow", { description: "Adds a tool", inputSchema: z.object({}) }, () => {
+    server.registerTool("grown", { description: "Came later", inputSchema: z.object({}) }, () => text("grown"));
     return text("ok");
   });
 }

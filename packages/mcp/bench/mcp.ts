@@ -1,0 +1,145 @@
+import { connect } from "@envport/client";
+import type { Capability } from "@envport/wire";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { McpClient } from "../src/mcp_client.ts";
+
+/** One measured figure beside its reference. */
+export interface Row {
+  metric: string;
+  unit: string;
+  ours: number | null;
+  reference: string;
+  theirs: number | null;
+  /** Better when larger. */
+  ratio: number | null;
+  target: number;
+  ok: boolean | null;
+  reason?: string;
+}
+
+/** The same client by the two ways to the same server. */
+interface Ways {
+  readonly tunnel: McpClient;
+  readonly direct: McpClient;
+}
+
+const REFERENCE = "the same client straight to the server";
+const TARGET = 0.8;
+
+/**
+ * Calls of a tool through forwarder and tunnel, beside calls of the same client straight to the server. Environment and
+ * tools run in a process of their own. Each round measures one and then the other; the median of the rounds' ratios counts.
+ *
+ * @param options With `quick`, less of everything.
+ */
+export async function run({ quick }: { quick: boolean }): Promise<Row[]> {
+  const rounds = quick ? 5 : 9;
+  const scale = quick ? 1 : 3;
+  await using served = await serveInChild();
+  await using client = await connect(served.url);
+  const rows: Row[] = [];
+  for (const capability of served.capabilities) {
+    const { name } = capability;
+    const tunnel = await McpClient.connect(client.binding(name));
+    const direct = await McpClient.connect(capability);
+    const measure = async (metric: string, unit: string, work: (tools: McpClient) => Promise<number>): Promise<void> => {
+      rows.push(await compare({ tunnel, direct }, `${metric}, ${name}`, unit, rounds, work));
+    };
+    await measure("calls one after another", "1/s", (tools) => sequential(tools, 100 * scale));
+    await measure("calls, 32 at a time", "1/s", (tools) => parallel(tools, 32, 200 * scale));
+    await measure("result of 10 MiB", "MB/s", (tools) => big(tools, 10));
+    await tunnel.close();
+    await direct.close();
+  }
+  return rows;
+}
+
+async function compare(
+  ways: Ways,
+  metric: string,
+  unit: string,
+  rounds: number,
+  work: (tools: McpClient) => Promise<number>,
+): Promise<Row> {
+  const figures: { ours: number; theirs: number }[] = [];
+  await work(ways.tunnel);
+  await work(ways.direct);
+  for (let round = 0; round < rounds; round++) {
+    // Who goes first changes, so that neither gains by it.
+    const first = round % 2 === 0 ? await work(ways.tunnel) : undefined;
+    const theirs = await work(ways.direct);
+    figures.push({ ours: first ?? (await work(ways.tunnel)), theirs });
+  }
+  const ratio = median(figures.map(({ ours, theirs }) => ours / theirs));
+  const ours = median(figures.map((figure) => figure.ours));
+  const theirs = median(figures.map((figure) => figure.theirs));
+  return { metric, unit, ours, reference: REFERENCE, theirs, ratio, target: TARGET, ok: ratio >= TARGET };
+}
+
+async function sequential(tools: McpClient, count: number): Promise<number> {
+  const time = await seconds(async () => {
+    for (let i = 0; i < count; i++) await add(tools, i);
+  });
+  return count / time;
+}
+
+async function parallel(tools: McpClient, width: number, count: number): Promise<number> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await add(tools, next++);
+  };
+  const time = await seconds(() => Promise.all(Array.from({ length: width }, worker)));
+  return count / time;
+}
+
+async function add(tools: McpClient, a: number): Promise<void> {
+  const { structuredContent } = await tools.callTool("add", { a, b: 1 });
+  if (structuredContent?.["sum"] !== a + 1) throw new Error("A call was answered wrongly");
+}
+
+async function big(tools: McpClient, mb: number): Promise<number> {
+  return mb / (await seconds(() => tools.callTool("big", { mb, kind: "image" })));
+}
+
+async function seconds(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return (performance.now() - started) / 1_000;
+}
+
+async function serveInChild(): Promise<{ url: string; capabilities: Capability[] } & AsyncDisposable> {
+  const script = join(import.meta.dirname, "../src/testdata/environment.ts");
+  const child = spawn(process.execPath, ["--import", "tsx", "--conditions=@envport/source", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  const served = JSON.parse(line) as { url: string; capabilities: Capability[] };
+  return {
+    ...served,
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      await once(child, "exit");
+    },
+  };
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const rows = await run({ quick: process.argv.includes("--quick") });
+  for (const { metric, unit, ours, theirs, ratio, target, ok } of rows) {
+    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(1)).padStart(9);
+    process.stderr.write(
+      `${metric.padEnd(42)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(5)} ${ratio?.toFixed(2) ?? "-"} (${String(target)}) ${String(ok)}\n`,
+    );
+  }
+  if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "mcp", rows }));
+  process.exit();
+}
