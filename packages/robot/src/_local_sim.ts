@@ -1,0 +1,66 @@
+import { EnvportError } from "@envport/wire";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AgentListener } from "./_agent_listener.ts";
+import type { ListenTarget } from "./_agent_listener.ts";
+import { RobotHost } from "./_robot_host.ts";
+import type { Sim } from "./_sim.ts";
+import type { RobotBridge } from "./robot_bridge.ts";
+import type { RobotBridgeOptions } from "./robot_bridge_options.ts";
+import { ROBOT_PORT, robotCapability } from "./robot_capability.ts";
+
+/** Where a simulator in this process listens. */
+export interface LocalSimOptions extends RobotBridgeOptions {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+}
+
+/** A folder that only this user can enter. */
+export function privateFolder(): string {
+  return mkdtempSync(join(tmpdir(), "envport-"));
+}
+
+/** Runs a bridge in this process. */
+export async function startLocalSim(bridge: RobotBridge, options: LocalSimOptions): Promise<Sim> {
+  const { host, port } = options;
+  const robot = new RobotHost(bridge, options);
+  const contract = await robot.contract();
+  const listener = new AgentListener(robot, options);
+  const onTcp = host !== undefined || port !== undefined;
+  const folder = onTcp ? undefined : privateFolder();
+  const target: ListenTarget =
+    folder === undefined ? { host: host ?? "127.0.0.1", port: port ?? 0 } : { path: join(folder, "robot.sock") };
+  const remove = (): void => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  let bound: number | undefined;
+  try {
+    bound = await listener.listen(target);
+  } catch (error) {
+    remove();
+    await robot.close();
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EADDRINUSE") throw error;
+    const where = `${host ?? "127.0.0.1"}:${String(port)}`;
+    throw new EnvportError("address-in-use", `Cannot serve robot as ${where} is taken`, { cause: error });
+  }
+  const shown = host?.includes(":") ? `[${host}]` : (host ?? "127.0.0.1");
+  const url = `ws://${shown}:${String(bound ?? ROBOT_PORT)}`;
+  let settle: ((reason: undefined) => void) | undefined;
+  return {
+    closed: new Promise((resolve) => (settle = resolve)),
+    capabilities: (name) => {
+      const capability = robotCapability({ name, url, contract });
+      return Promise.resolve([onTcp ? capability : { ...capability, dial: target }]);
+    },
+    reset: (args) => robot.reset(args),
+    result: (token) => robot.result(token),
+    release: (token) => robot.release(token),
+    stop: async () => {
+      await Promise.all([robot.close(), listener.close()]);
+      remove();
+      settle?.(undefined);
+    },
+  };
+}

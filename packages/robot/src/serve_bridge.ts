@@ -1,0 +1,103 @@
+import { parentPort } from "node:worker_threads";
+import { AgentListener } from "./_agent_listener.ts";
+import { ControlListener } from "./_control_listener.ts";
+import { RobotHost } from "./_robot_host.ts";
+import { PORT_ANNOUNCEMENT, SOCKET_VARIABLE, STOP_MESSAGE } from "./_sim_program.ts";
+import type { RobotBridge } from "./robot_bridge.ts";
+import type { RobotBridgeOptions } from "./robot_bridge_options.ts";
+import { ROBOT_PORT } from "./robot_capability.ts";
+
+/** Options of {@linkcode serveBridge}. */
+export interface ServeBridgeOptions extends RobotBridgeOptions {
+  /**
+   * Where agents and the environment connect.
+   *
+   * @default {"127.0.0.1"}
+   */
+  readonly host?: string | undefined;
+  /**
+   * The port of the control channel; 0 is any.
+   *
+   * @default {0}
+   */
+  readonly port?: number | undefined;
+  /**
+   * The port for agents; 0 is any. Where the endpoint that started this program gave it a socket, there is none.
+   *
+   * @default {0}
+   */
+  readonly agentPort?: number | undefined;
+  /**
+   * Whether to print `HUD_SIM_PORT=<port>`, and to end with SIGTERM, SIGINT, or the endpoint that started this program.
+   *
+   * @default {true}
+   */
+  readonly program?: boolean | undefined;
+}
+
+/** A bridge that is served. */
+export interface ServedBridge extends AsyncDisposable {
+  /** The port of the control channel. */
+  readonly port: number;
+  /** Where agents connect. */
+  readonly url: string;
+  /** Sends all agents away and ends the simulator. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a bridge from a process or worker of its own: the last call of a simulator's program. It listens for agents and for
+ * the environment, and tells the latter's port on standard output.
+ *
+ * A step that blocks its thread holds up its own sockets and nobody else's.
+ *
+ * @param bridge The simulator.
+ * @param options Where to listen, and how to treat agents.
+ * @throws {TypeError} If its contract breaks a rule.
+ *
+ * @example
+ * ```ts no-run
+ * import { serveBridge } from "@envport/robot";
+ * import { makeBridge } from "./my_simulator.ts";
+ *
+ * await serveBridge(makeBridge());
+ * ```
+ */
+export async function serveBridge(bridge: RobotBridge, options: ServeBridgeOptions = {}): Promise<ServedBridge> {
+  const { host = "127.0.0.1", port = 0, agentPort = 0, program = true } = options;
+  const robot = new RobotHost(bridge, options);
+  await robot.contract();
+  const path = program ? process.env[SOCKET_VARIABLE] : undefined;
+  const agents = new AgentListener(robot, options);
+  const bound = await agents.listen(path === undefined ? { host, port: agentPort } : { path });
+  const shown = host.includes(":") ? `[${host}]` : host;
+  const url = `ws://${shown}:${String(bound ?? ROBOT_PORT)}`;
+  const control = new ControlListener(robot, url);
+  const controlPort = await control.listen(host, port);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> =>
+    (closing ??= (async () => {
+      // The simulator may be in the middle of a step: whoever wants an end does not wait for it.
+      await Promise.all([robot.close(), agents.close(), control.close()]);
+    })());
+  if (program) {
+    endWithParent(close, path !== undefined);
+    process.stdout.write(`${PORT_ANNOUNCEMENT}${String(controlPort)}\n`);
+  }
+  return { port: controlPort, url, close, [Symbol.asyncDispose]: close };
+}
+
+function endWithParent(close: () => Promise<void>, hasParent: boolean): void {
+  const end = (): void => {
+    const exit = (): void => process.exit(0);
+    void close().then(exit, exit);
+  };
+  if (parentPort) {
+    parentPort.on("message", (message: unknown) => {
+      if (message === STOP_MESSAGE) end();
+    });
+    return;
+  }
+  process.once("SIGTERM", end).once("SIGINT", end);
+  if (hasParent) process.stdin.on("end", end).on("error", end).resume();
+}
