@@ -52,11 +52,17 @@ function splitLines(text: string): string[] {
 
 /** Every line of one side, none of the other. */
 function wholeFile(before: string, after: string): string {
-  const [removed, added] = [splitLines(before), splitLines(after)];
-  return hunk({ start: 1, count: removed.length }, { start: 1, count: added.length }, [
-    ...removed.flatMap((line) => marked("-", line)),
-    ...added.flatMap((line) => marked("+", line)),
-  ]);
+  const [removed, added] = [allMarked("-", before), allMarked("+", after)];
+  const ranges = `-${range({ start: 1, count: removed.count })} +${range({ start: 1, count: added.count })}`;
+  return `@@ ${ranges} @@\n${removed.text}${added.text}`;
+}
+
+function allMarked(mark: string, text: string): { readonly text: string; readonly count: number } {
+  if (text === "") return { text, count: 0 };
+  const isEnded = text.endsWith("\n");
+  const lines = (isEnded ? text.slice(0, -1) : text).split("\n");
+  const marked = mark + lines.join(`\n${mark}`);
+  return { text: `${marked}\n${isEnded ? "" : `${NO_NEWLINE}\n`}`, count: lines.length };
 }
 
 function replacement(before: readonly string[], after: readonly string[]): string {

@@ -146,7 +146,7 @@ export class FileTrackingServer implements Service, AsyncDisposable {
     const { name, host, port, publishedRoot } = this.#options;
     const tracker = new FileTracker(this.#root, this.#options);
     const onTcp = host !== undefined || port !== undefined;
-    const folder = onTcp ? undefined : mkdtempSync(join(tmpdir(), "envport-"));
+    const folder = onTcp ? undefined : mkdtempSync(join(socketParent(), "envport-"));
     const target: DialTarget =
       folder === undefined
         ? { host: host ?? "127.0.0.1", port: port ?? 0 }
@@ -173,6 +173,11 @@ export class FileTrackingServer implements Service, AsyncDisposable {
 async function close(tracker: FileTracker, folder: string | undefined): Promise<void> {
   await tracker.close();
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+/** A socket's path is at most 107 bytes. */
+function socketParent(): string {
+  return tmpdir().length < 80 ? tmpdir() : "/tmp";
 }
 
 function bracket(host: string): string {
