@@ -3,7 +3,7 @@ import type { AbortOptions, JsonObject, PublishedCapability } from "@envport/wir
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "./_pause.ts";
 import type { ClaimedSlot } from "./_robot_host.ts";
 import type { Sim } from "./_sim.ts";
 import type { RobotGrade } from "./robot_bridge.ts";
@@ -52,7 +52,7 @@ export async function connectToSim(
         );
       }
     }
-    await sleep(RETRY_MS, undefined, signal ? { signal } : {});
+    await pause(RETRY_MS, signal);
   }
 }
 

@@ -1,7 +1,7 @@
 import { EnvportError, ProtocolError } from "@envport/wire";
 import type { AbortOptions, JsonObject, PublishedCapability, Service } from "@envport/wire";
-import { setTimeout as sleep } from "node:timers/promises";
 import { startLocalSim } from "./_local_sim.ts";
+import { pause } from "./_pause.ts";
 import { connectToSim, RemoteSim } from "./_remote_sim.ts";
 import type { Sim, StartSim } from "./_sim.ts";
 import { spawnSim, spawnWorkerSim } from "./_spawn_sim.ts";
@@ -212,7 +212,7 @@ export class RobotEndpoint implements Service, AsyncDisposable {
       } catch (error) {
         if (!(error instanceof ProtocolError) || !error.message.includes("slots are claimed")) throw error;
       }
-      await sleep(RETRY_MS, undefined, signal ? { signal } : {});
+      await pause(RETRY_MS, signal);
     }
   }
 
