@@ -36,6 +36,7 @@ const PROGRAMS = {
     { program: "git", packages: everywhere("git") },
     { program: "ipcmk", packages: everywhere("util-linux") },
     { program: "less", packages: everywhere("less") },
+    { program: "pasta", packages: everywhere("passt") },
     { program: "perl", packages: everywhere("perl") },
     {
       program: "ps",

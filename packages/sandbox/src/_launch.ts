@@ -1,22 +1,25 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { constants, openSync, readdirSync, readFileSync } from "node:fs";
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bwrapArgv, SERVICE_FOLDER } from "./bwrap_argv.ts";
 import type { BwrapLayout } from "./bwrap_argv.ts";
 import { explainFailure } from "./_explain_failure.ts";
 import type { Identity } from "./_identity.ts";
+import { RoadError, openRoad } from "./_road.ts";
+import type { Road, RoadPlan } from "./_road.ts";
 import { SandboxError } from "./sandbox_error.ts";
 
 const AGENT_PATH = `${SERVICE_FOLDER}/agent.cjs`;
-const HOSTS_PATH = "/etc/hosts";
 const START_TIMEOUT_MS = 30_000;
 const STDERR_WAIT_MS = 500;
 const MAX_STDERR_BYTES = 16_384;
 
-/** Descriptors of bubblewrap, from the third on. */
-const FD = { args: 3, info: 4, block: 5, agent: 6, seccomp: 7, hosts: 8 } as const;
+/** Descriptors of bubblewrap, from the third on; those of the plan's files come last. */
+const FD = { args: 3, info: 4, block: 5, agent: 6, seccomp: 7, road: 8, files: 9 } as const;
+/** By which the words of a road speak with this process. */
+export const ROAD_FD: number = FD.road;
 
 /** The control groups that were made do not take processes; resource limits have to do. */
 export class ConfineError extends Error {}
@@ -24,15 +27,17 @@ export class ConfineError extends Error {}
 /** Everything that one start of bubblewrap needs, decided beforehand. */
 export interface LaunchPlan {
   readonly bwrap: string;
-  /** Words before `bwrap`: see {@linkcode stageCommand}. They drop root themselves. */
+  /** Words before `bwrap`: see {@linkcode stageCommand} and {@linkcode planRoad}. They drop root themselves. */
   readonly stage?: readonly string[] | undefined;
   readonly identity?: Identity | undefined;
   readonly layout: Omit<BwrapLayout, "fds" | "files">;
   /** The source of the spawn server. */
   readonly agent: Uint8Array;
   readonly seccomp?: Uint8Array | undefined;
-  /** The text of `/etc/hosts`; undefined leaves the host's. */
-  readonly hosts?: string | undefined;
+  /** Files that are made of their text. */
+  readonly files: readonly { readonly dst: string; readonly text: string }[];
+  /** The way to public addresses; its words are in `stage`. */
+  readonly road?: RoadPlan | undefined;
   /** bash's words before the spawn server's, such as `ulimit -c 0;`. */
   readonly prelude: string;
   /** Words that the spawn server is started with. */
@@ -55,6 +60,7 @@ export interface Launched {
   readonly agentFolder: number;
   /** An open `/proc/<pid>` of the namespace's first process. */
   readonly initFolder: number;
+  readonly road: Road | undefined;
 }
 
 /**
@@ -63,6 +69,7 @@ export interface Launched {
  * @throws {SandboxError} If it does not come up (`start-failed`) or the machine does not let it (`unavailable`), with
  * bubblewrap's own words and the remedy.
  * @throws {ConfineError} If the processes cannot be confined.
+ * @throws {RoadError} If the road does not open.
  */
 export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined): Promise<Launched> {
   signal?.throwIfAborted();
@@ -79,7 +86,10 @@ export async function launch(plan: LaunchPlan, signal: AbortSignal | undefined):
   } catch (error) {
     child.kill("SIGKILL");
     signal?.throwIfAborted();
-    if (error instanceof ConfineError) throw error;
+    if (error instanceof ConfineError || error instanceof RoadError) {
+      for (const pipe of child.stdio) pipe?.destroy();
+      throw error;
+    }
     if (plan.identity !== undefined && isSwitchError(error)) throw identityError(plan.identity, error);
     await Promise.race([once(child.stderr!, "close"), sleep(STDERR_WAIT_MS)]);
     const reason = limit.aborted
@@ -96,7 +106,7 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
     fds: { info: FD.info, block: FD.block, ...(plan.seccomp === undefined ? {} : { seccomp: FD.seccomp }) },
     files: [
       { fd: FD.agent, dst: AGENT_PATH },
-      ...(plan.hosts === undefined ? [] : [{ fd: FD.hosts, dst: HOSTS_PATH }]),
+      ...plan.files.map(({ dst }, index) => ({ fd: FD.files + index, dst })),
     ],
   });
   const server = [plan.node, "--max-old-space-size=128", AGENT_PATH, ...plan.agentWords];
@@ -113,7 +123,7 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
     ...(stage === undefined ? identity : {}),
     cwd: "/",
     env: { PATH: layout.path },
-    stdio: new Array<"pipe">(9).fill("pipe"),
+    stdio: new Array<"pipe">(FD.files + plan.files.length).fill("pipe"),
   });
   const pipes: readonly unknown[] = child.stdio;
   // Whoever waits for the start hears of it first; later ones have nothing to add.
@@ -124,11 +134,13 @@ function spawnBwrap(plan: LaunchPlan): ChildProcess {
   give(FD.args, argv.map((word) => `${word}\0`).join(""));
   give(FD.agent, plan.agent);
   give(FD.seccomp, plan.seccomp ?? "");
-  give(FD.hosts, plan.hosts ?? "");
+  plan.files.forEach(({ text }, index) => give(FD.files + index, text));
   return child;
 }
 
 async function bringUp(plan: LaunchPlan, child: ChildProcess, complaints: () => string): Promise<Launched> {
+  const pipes: readonly unknown[] = child.stdio;
+  const road = plan.road && (await openRoad(plan.road, child, pipes[FD.road] as Duplex, complaints));
   const init = await readInit(child.stdio[FD.info] as Readable);
   const initFolder = openSync(`/proc/${String(init)}`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -136,14 +148,14 @@ async function bringUp(plan: LaunchPlan, child: ChildProcess, complaints: () => 
   } catch (error) {
     throw new ConfineError("the control groups take no processes", { cause: error });
   }
-  ((child.stdio as readonly unknown[])[FD.block] as Writable).end("x");
+  (pipes[FD.block] as Writable).end("x");
   const reports = child.stdout!;
   await once(reports, "readable");
   const agentFolder = openSync(
     `/proc/${String(firstChild(init))}/fd`,
     constants.O_RDONLY | constants.O_DIRECTORY,
   );
-  return { child, orders: child.stdin!, reports, complaints, agentFolder, initFolder };
+  return { child, orders: child.stdin!, reports, complaints, agentFolder, initFolder, road };
 }
 
 /** bubblewrap's `--info-fd`: a JSON object with the host's number of the namespace's first process. */

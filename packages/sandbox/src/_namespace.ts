@@ -79,6 +79,7 @@ export class Namespace {
       (report) => this.#heed(report),
       () => this.#die("the spawn server broke its protocol"),
     );
+    void launched.road?.closed.then((why) => this.#die(`its way to public hosts is gone: ${why}`));
     this.ended = this.#watch();
   }
 
@@ -277,7 +278,7 @@ export class Namespace {
   }
 
   async #watch(): Promise<SandboxEnd> {
-    const { child, initFolder, agentFolder, complaints } = this.#launched;
+    const { child, initFolder, agentFolder, complaints, road } = this.#launched;
     if (child.exitCode === null && child.signalCode === null) {
       await new Promise((resolve) => child.once("exit", resolve));
     }
@@ -285,7 +286,7 @@ export class Namespace {
     this.#die(
       `bubblewrap ended with ${child.signalCode ?? `code ${String(child.exitCode)}`}${words && `: ${words}`}`,
     );
-    await processGone(initFolder);
+    await Promise.all([processGone(initFolder), road?.closed]);
     for (const process of this.#processes.values()) process.finish({ code: null, signal: "SIGKILL" });
     this.#processes.clear();
     for (const stream of this.#streams.values()) stream.over(true);

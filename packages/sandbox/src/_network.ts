@@ -1,5 +1,6 @@
-import { existsSync, lstatSync } from "node:fs";
+import { lstatSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname, resolve } from "node:path";
 import type { Duplex } from "node:stream";
 import { isWithin } from "./bwrap_argv.ts";
 import { EgressProxy } from "./_egress_proxy.ts";
@@ -7,6 +8,7 @@ import { HostList, hostName } from "./host_list.ts";
 import type { Mount } from "./mount.ts";
 import type { Namespace } from "./_namespace.ts";
 import type { Peer } from "./peer.ts";
+import { NAME_SERVER, roadObstacle } from "./_road.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 import type { SandboxNetwork } from "./sandbox_report.ts";
 
@@ -19,6 +21,8 @@ const DIAL_TIMEOUT_MS = 10_000;
 export interface NetworkPlan {
   /** Stays in the host's network namespace. */
   readonly share: boolean;
+  /** Whether it has a road of its own to public hosts. */
+  readonly road: boolean;
   readonly proxy: EgressProxy | undefined;
   readonly peers: readonly Peer[];
   /** Variables for every command, so that programs find the proxy. */
@@ -30,9 +34,14 @@ export interface NetworkPlan {
 /**
  * Decides what a sandbox reaches.
  *
+ * @param options What was asked for.
+ * @param obstacle Why there is no road to public hosts; undefined looks whether there may be one.
  * @throws {TypeError} If options contradict each other, or a host or peer is malformed.
  */
-export function planNetwork({ network = "none", allowedHosts, peers = [] }: SandboxOptions): NetworkPlan {
+export function planNetwork(
+  { network = "none", allowedHosts, peers = [] }: SandboxOptions,
+  obstacle?: string,
+): NetworkPlan {
   if (network === "shared") {
     if (allowedHosts !== undefined || peers.length > 0) {
       throw new TypeError(
@@ -43,6 +52,7 @@ export function planNetwork({ network = "none", allowedHosts, peers = [] }: Sand
       "the sandbox is in the host's network: it reaches every service of this machine, the control port included";
     return {
       share: true,
+      road: false,
       proxy: undefined,
       peers: [],
       env: {},
@@ -50,26 +60,31 @@ export function planNetwork({ network = "none", allowedHosts, peers = [] }: Sand
       warnings: [warning],
     };
   }
-  const hosts = allowedHosts ?? (network === "outbound" ? ["*"] : []);
+  const wantsRoad = network === "outbound" && allowedHosts === undefined;
+  const noRoad = wantsRoad ? (obstacle ?? roadObstacle()) : undefined;
+  const road = wantsRoad && noRoad === undefined;
+  const hosts = allowedHosts ?? (noRoad === undefined ? [] : ["*"]);
   const proxy = hosts.length === 0 ? undefined : new EgressProxy({ hosts: new HostList(hosts) });
   checkPeers(peers, proxy !== undefined);
   const names = peers.map(({ name }) => name);
   return {
     share: false,
+    road,
     proxy,
     peers,
     env: proxy === undefined ? {} : proxyVariables(names),
     report: {
-      mode: proxy === undefined ? "none" : "proxy",
+      mode: road ? "outbound" : proxy === undefined ? "none" : "proxy",
       ...(proxy !== undefined && { allowedHosts: hosts }),
       ...(names.length > 0 && { peers: names }),
     },
     warnings:
-      network === "outbound" && allowedHosts === undefined
-        ? [
-            "outbound access is HTTP and HTTPS through a proxy: programs have to heed http_proxy and https_proxy",
-          ]
-        : [],
+      noRoad === undefined
+        ? []
+        : [
+            "outbound access is HTTP and HTTPS alone, through a proxy that programs find by http_proxy and https_proxy, " +
+              `as there is no other way here: ${noRoad}`,
+          ],
   };
 }
 
@@ -83,21 +98,38 @@ export async function openNetwork(namespace: Namespace, { proxy, peers }: Networ
   ]);
 }
 
-/** The text of `/etc/hosts` inside; undefined where the mounts have no place for it. */
-export function hostsFile({ share, peers }: NetworkPlan, mounts: readonly Mount[]): string | undefined {
-  if (share) return undefined;
-  const path = "/etc/hosts";
-  const cover = mounts.findLast(({ dst }) => isWithin(path, dst));
-  if (cover !== undefined) {
-    const source = `${cover.src}${path.slice(cover.dst.length)}`;
-    if (cover.kind !== "ro" || !existsSync(source) || !lstatSync(source).isFile()) return undefined;
-  }
-  const lines = [
+/** Files about names, as far as the mounts have a place for them. */
+export function networkFiles(
+  { share, road, peers }: NetworkPlan,
+  mounts: readonly Mount[],
+): { dst: string; text: string }[] {
+  if (share) return [];
+  const hosts = [
     "127.0.0.1 localhost workspace",
     "::1 localhost",
     ...peers.map(({ name }) => `127.0.0.1 ${name}`),
   ];
-  return `${lines.join("\n")}\n`;
+  const files = [
+    { path: "/etc/hosts", text: `${hosts.join("\n")}\n` },
+    ...(road ? [{ path: "/etc/resolv.conf", text: `nameserver ${NAME_SERVER}\n` }] : []),
+  ];
+  return files.flatMap(({ path, text }) => {
+    const dst = placeOf(path, mounts);
+    return dst === undefined ? [] : [{ dst, text }];
+  });
+}
+
+/** Where a file can be put so that it is found at a path: there, or where the mounted link leads. */
+function placeOf(path: string, mounts: readonly Mount[], links = 8): string | undefined {
+  const cover = mounts.findLast(({ dst }) => isWithin(path, dst));
+  if (cover === undefined) return path;
+  if (cover.kind !== "ro") return undefined;
+  const source = `${cover.src}${path.slice(cover.dst.length)}`;
+  const found = lstatSync(source, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() === true && links > 0) {
+    return placeOf(resolve(dirname(path), readlinkSync(source)), mounts, links - 1);
+  }
+  return found?.isFile() === true ? path : undefined;
 }
 
 function proxyVariables(peers: readonly string[]): Record<string, string> {

@@ -1,14 +1,16 @@
 import { realpathSync } from "node:fs";
 import { findBwrap } from "./_find_bwrap.ts";
 import { chooseIdentity, handOver } from "./_identity.ts";
+import { ROAD_FD } from "./_launch.ts";
 import type { LaunchPlan } from "./_launch.ts";
 import { planLimits } from "./_limit_plan.ts";
 import { NODE_PATH, planMounts } from "./_mount_plan.ts";
 import type { MountPlan } from "./_mount_plan.ts";
 import type { Mount } from "./mount.ts";
-import { hostsFile, planNetwork } from "./_network.ts";
+import { networkFiles, planNetwork } from "./_network.ts";
 import type { NetworkPlan } from "./_network.ts";
-import { stageCommand } from "./_stage.ts";
+import { planRoad } from "./_road.ts";
+import { dropCommand, stageCommand } from "./_stage.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 import type { SandboxReport } from "./sandbox_report.ts";
 import { seccompFilter } from "./seccomp_filter.ts";
@@ -22,15 +24,23 @@ export interface PreparedPlan {
   readonly release: () => Promise<void>;
 }
 
+/** What this machine turned out not to let us have. */
+export interface Concessions {
+  /** Control groups. */
+  readonly cgroups?: true;
+  /** A road to public hosts, and why not. */
+  readonly road?: string;
+}
+
 /**
  * Decides everything about a start, and hands the root directory over where the dropped user could not work in it.
  *
  * @param options What was asked for.
  * @param path `PATH` of the spawn server.
- * @param cgroups Whether to try control groups.
+ * @param without What not to try.
  */
-export function preparePlan(options: SandboxOptions, path: string, cgroups: boolean): PreparedPlan {
-  const network = planNetwork(options);
+export function preparePlan(options: SandboxOptions, path: string, without: Concessions): PreparedPlan {
+  const network = planNetwork(options, without.road);
   const bwrap = findBwrap(options.bwrap);
   const mounts = planMounts({
     ...options,
@@ -40,16 +50,21 @@ export function preparePlan(options: SandboxOptions, path: string, cgroups: bool
   const stage =
     identity && stageCommand(bwrap, identity, [...bindSources(mounts), { path: bwrap, writable: false }]);
   if (identity !== undefined) handOver(mounts.root, identity);
+  const road = network.road ? planRoad(ROAD_FD) : undefined;
   const seccomp = filterOrNone();
-  const { prelude, dataKibibytes, tmpfs, cgroup, inForce } = planLimits(options.limits, cgroups);
+  const { prelude, dataKibibytes, tmpfs, cgroup, inForce } = planLimits(
+    options.limits,
+    without.cgroups === undefined,
+  );
   return {
     network,
     plan: {
       bwrap,
       identity,
-      stage,
-      layout: { ...mounts, tmpfs, path, shareNetwork: network.share },
-      hosts: hostsFile(network, mounts.mounts),
+      stage: road ? [...road.words, ...(stage ?? (identity ? dropCommand(identity) : []))] : stage,
+      layout: { ...mounts, tmpfs, path, shareNetwork: network.share || network.road },
+      files: networkFiles(network, mounts.mounts),
+      road,
       seccomp,
       prelude,
       agentWords: dataKibibytes === undefined ? [] : [String(dataKibibytes)],

@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /** IPv4 that is not the public internet: private, loopback, link-local, shared, reserved, documentation, metadata. */
-const SPECIAL_4: readonly (readonly [address: string, prefix: number])[] = [
+export const SPECIAL_4: readonly (readonly [address: string, prefix: number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],

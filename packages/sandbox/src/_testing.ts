@@ -79,6 +79,25 @@ export function processesWith(mark: string): number[] {
     });
 }
 
+const stat = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return "";
+  }
+};
+
+/** Whether a process has ended. */
+export const isGone = (pid: number): boolean => stat(pid) === "" || /\) [ZX]/.test(stat(pid));
+
+/** Every descendant of a process. */
+export function descendantsOf(parent: number): number[] {
+  const children = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(/\) \S (\d+)/.exec(stat(Number(name)))?.[1]) === parent)
+    .map(Number);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
+
 /** Waits until the condition holds. */
 export async function until(
   condition: () => boolean | Promise<boolean>,

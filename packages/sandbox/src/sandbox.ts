@@ -3,9 +3,12 @@ import type { Duplex } from "node:stream";
 import type { AbortOptions } from "./abort_options.ts";
 import { DEFAULT_PATH } from "./default_path.ts";
 import { ConfineError, launch } from "./_launch.ts";
+import type { Launched } from "./_launch.ts";
 import { Namespace, endError } from "./_namespace.ts";
 import { openNetwork } from "./_network.ts";
 import { preparePlan } from "./_prepare_plan.ts";
+import type { Concessions } from "./_prepare_plan.ts";
+import { RoadError } from "./_road.ts";
 import type { SandboxEnd } from "./sandbox_end.ts";
 import { SandboxError } from "./sandbox_error.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
@@ -161,10 +164,7 @@ export class Sandbox {
 
   async #launch(): Promise<Namespace> {
     await this.#namespace?.ended;
-    const namespace = await this.#tryLaunch(true).catch((error: unknown) => {
-      if (error instanceof ConfineError) return this.#tryLaunch(false);
-      throw error;
-    });
+    const namespace = await this.#tryLaunch({});
     this.#namespace = namespace;
     void namespace.ended.then(this.#resolveFirst);
     if (this.#stopped !== undefined) {
@@ -174,13 +174,18 @@ export class Sandbox {
     return namespace;
   }
 
-  async #tryLaunch(cgroups: boolean): Promise<Namespace> {
-    const { plan, network, report, release } = preparePlan(this.#options, DEFAULT_PATH, cgroups);
+  async #tryLaunch(without: Concessions): Promise<Namespace> {
+    const { plan, network, report, release } = preparePlan(this.#options, DEFAULT_PATH, without);
     const agent = readFileSync(new URL("./_agent.cjs", import.meta.url));
-    const launched = await launch({ ...plan, agent }, undefined).catch(async (error: unknown) => {
+    let launched: Launched;
+    try {
+      launched = await launch({ ...plan, agent }, undefined);
+    } catch (error) {
       await release();
+      if (error instanceof ConfineError) return this.#tryLaunch({ ...without, cgroups: true });
+      if (error instanceof RoadError) return this.#tryLaunch({ ...without, road: error.message });
       throw error;
-    });
+    }
     const namespace = new Namespace(launched, release);
     await openNetwork(namespace, network).catch(async (error: unknown) => {
       await namespace.stop();

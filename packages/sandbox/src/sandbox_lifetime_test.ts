@@ -1,7 +1,16 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { builtCopy, mark, processesWith, program, temporaryFolder, until } from "./_testing.ts";
+import {
+  builtCopy,
+  descendantsOf,
+  isGone,
+  mark,
+  processesWith,
+  program,
+  temporaryFolder,
+  until,
+} from "./_testing.ts";
 
 /** A serving process that keeps a sandbox with every kind of process in it. */
 async function server(root: string, name: string): Promise<string> {
@@ -27,7 +36,7 @@ test.each([
   const child = program(await server(root, name));
   await new Promise((resolve) => child.stdout!.once("data", resolve));
   await until(() => processesWith(name).length >= 6, 15_000, "all kinds of processes run");
-  const agents = sandboxesOf(child.pid!);
+  const agents = descendantsOf(child.pid!);
   expect(agents.length).toBeGreaterThan(0);
   child.kill("SIGKILL");
   await until(() => processesWith(name).length === 0 && agents.every(isGone), 2000, "nothing is left");
@@ -39,10 +48,10 @@ test("SIGKILL in any moment of the start leaves nothing", { timeout: 60_000 }, a
   const source = await server(root, name);
   for (let attempt = 0; attempt < 10; attempt++) {
     const child = program(source);
-    await until(() => sandboxesOf(child.pid!).length > 0, 15_000, "bubblewrap runs");
-    const bwrap = sandboxesOf(child.pid!);
+    await until(() => descendantsOf(child.pid!).length > 0, 15_000, "bubblewrap runs");
+    const bwrap = descendantsOf(child.pid!);
     await new Promise((resolve) => setTimeout(resolve, attempt * 8));
-    const all = new Set([...bwrap, ...sandboxesOf(child.pid!)]);
+    const all = new Set([...bwrap, ...descendantsOf(child.pid!)]);
     child.kill("SIGKILL");
     await until(
       () => [...all].every(isGone) && processesWith(name).every((pid) => !isBwrap(pid)),
@@ -53,21 +62,10 @@ test("SIGKILL in any moment of the start leaves nothing", { timeout: 60_000 }, a
   await until(() => processesWith(name).length === 0, 2000, "nothing is left");
 });
 
-const stat = (pid: number): string => {
+const isBwrap = (pid: number): boolean => {
   try {
-    return readFileSync(`/proc/${pid}/stat`, "latin1");
+    return readFileSync(`/proc/${pid}/comm`, "latin1") === "bwrap\n";
   } catch {
-    return "";
+    return false;
   }
 };
-
-const isGone = (pid: number): boolean => stat(pid) === "" || /\) [ZX]/.test(stat(pid));
-const isBwrap = (pid: number): boolean => stat(pid).includes("(bwrap)");
-
-/** Every descendant of a process. */
-function sandboxesOf(parent: number): number[] {
-  const children = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(/\) \S (\d+)/.exec(stat(Number(name)))?.[1]) === parent)
-    .map(Number);
-  return [...children, ...children.flatMap(sandboxesOf)];
-}

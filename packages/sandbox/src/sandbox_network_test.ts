@@ -197,7 +197,7 @@ describe("allowedHosts", () => {
       isPublic: () => true,
     });
     const options = { root: temporaryFolder(), allowedHosts: ["good.test"] };
-    const { plan, network, release } = preparePlan(options, DEFAULT_PATH, false);
+    const { plan, network, release } = preparePlan(options, DEFAULT_PATH, { cgroups: true });
     const agent = readFileSync(join(import.meta.dirname, "_agent.cjs"));
     const namespace = new Namespace(await launch({ ...plan, agent }, undefined), release);
     onTestFinished(() => namespace.stop());
@@ -211,16 +211,6 @@ describe("allowedHosts", () => {
 
   test("that are no hosts are refused", async () => {
     await expect(sandboxOf({ allowedHosts: ["http://x"] }).start()).rejects.toThrow(TypeError);
-  });
-});
-
-describe("network: outbound", () => {
-  test("is the proxy for every public host, and says so", async () => {
-    const sandbox = sandboxOf({ network: "outbound" });
-    const { out } = await run(sandbox, "env | grep ^https_proxy");
-    expect(out).toBe("https_proxy=http://127.0.0.1:3128\n");
-    expect(sandbox.report.network).toEqual({ mode: "proxy", allowedHosts: ["*"] });
-    expect(sandbox.report.warnings).toEqual([expect.stringContaining("through a proxy")]);
   });
 });
 

@@ -39,7 +39,7 @@ export interface SandboxOptions {
    * | value | meaning |
    * | --- | --- |
    * | `none` | nothing |
-   * | `outbound` | public hosts, over HTTP and HTTPS through a proxy |
+   * | `outbound` | public hosts: by pasta where that works, else over HTTP and HTTPS through a proxy; the report says which |
    * | `shared` | the host's network, with every service of this machine: a warning in the report says so |
    *
    * @default {"none"}

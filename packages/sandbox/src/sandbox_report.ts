@@ -36,8 +36,11 @@ export type LimitsInForce = {
 
 /** What a sandbox reaches besides its own loopback. */
 export interface SandboxNetwork {
-  /** `none`, `proxy` (HTTP and HTTPS to allowed hosts), or `shared` (the host's network). */
-  readonly mode: "none" | "proxy" | "shared";
+  /**
+   * `none`, `outbound` (public IPv4 addresses), `proxy` (HTTP and HTTPS to allowed hosts), or `shared` (the host's
+   * network).
+   */
+  readonly mode: "none" | "outbound" | "proxy" | "shared";
   /** The allow-list of the proxy. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Names of the services it may reach. */
