@@ -188,6 +188,11 @@ function row(
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = await run({ quick: process.argv.includes("--quick") });
+  for (const { metric, unit, ours, theirs, ratio, target, ok } of rows) {
+    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(1)).padStart(9);
+    process.stderr.write(
+      `${metric.padEnd(44)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(5)} ${ratio?.toFixed(2) ?? "-"} (${String(target ?? "-")}) ${String(ok)}\n`,
+    );
+  }
   if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "tracking", rows }));
-  else console.table(rows);
 }

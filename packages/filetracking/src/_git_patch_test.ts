@@ -143,14 +143,13 @@ test("gitPatch() is what git diff says, for a change in the middle", () => {
   assert.equal(gitPatch("f", side(before.join("")), side(after), 1000), theirs);
 });
 
-test("unifiedHunks() gives up on a small diff in time, and still says the truth", () => {
+test("unifiedHunks() gives up on a small diff, and still says the truth", () => {
   const root = temporaryFolder();
   const shuffled = (seed: number): string =>
     Array.from({ length: 20_000 }, (_, index) => `${(index * seed) % 9973}\n`).join("");
   const [before, after] = [`same\n${shuffled(7)}end\n`, `same\n${shuffled(4391)}end`];
-  const began = performance.now();
   const hunks = unifiedHunks(before, after, 50);
-  expect(performance.now() - began).toBeLessThan(5000);
+  assert.equal(hunks.match(/^@@ /gm)!.length, 1, "it must have given up");
   write(root, { f: before });
   assert.equal(git(root, ["apply", "-"], `--- a/f\n+++ b/f\n${hunks}`).status, 0);
   assert.deepEqual(read(root), { f: `- ${after}` });

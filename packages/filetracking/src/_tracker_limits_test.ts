@@ -81,6 +81,32 @@ test("a lost report of a file in the place of a folder is told again whole", () 
   assert.deepEqual(statuses(diff(tracker)), { d: "deleted", "d/a": "added" });
 });
 
+test("flush() delivers what a limit has left pending, too", () => {
+  const { root, tracker } = start({}, { limits: { diffBytes: 100 } });
+  write(root, { a: "x\n", b: "longer than the first one\n" });
+  assert.equal(diff(tracker).truncated, true);
+  const { report, settle } = tracker.flush();
+  settle(true);
+  assert.deepEqual(statuses(report.diff), { b: "added" });
+  assert.equal(report.diff.truncated, undefined);
+  assert.equal(diff(tracker).files_changed, 0);
+});
+
+test("no reply is longer as JSON than it may be, whatever is in the files", () => {
+  const { root, tracker } = start({}, { limits: { replyBytes: 10_000 } });
+  for (let index = 0; index < 10; index++) write(root, { [`f${index}`]: `${'\x01\t"'.repeat(300)}\n` });
+  const reports = rest(tracker);
+  assert.ok(reports.length > 1);
+  for (const report of reports) expect(JSON.stringify(report).length).toBeLessThan(10_500);
+  assert.equal(reports.flatMap(({ patches }) => patches).length, 10);
+  assert.equal(tracker.snapshot().truncated, undefined);
+  for (let index = 0; index < 40; index++) write(root, { [`g${index}-${"n".repeat(100)}`]: "" });
+  rest(tracker);
+  const manifest = tracker.snapshot();
+  assert.equal(manifest.truncated, true);
+  expect(JSON.stringify(manifest).length).toBeLessThan(10_500);
+});
+
 test("a pending change that is undone is never told of", () => {
   const { root, tracker } = start({}, { limits: { diffBytes: 100 } });
   write(root, { a: "x\n", b: "longer than the first one\n" });

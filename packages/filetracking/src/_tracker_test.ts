@@ -185,12 +185,14 @@ test("secrets are seen to change, but never read", () => {
   assert.ok(!JSON.stringify([report, tracker.flush().report]).includes("hunter"));
 });
 
-test("a secret stays one when it is moved, or linked to by a name that does not tell", () => {
+test("a secret stays one when it is moved, or linked to by a name that does not tell", async () => {
   const { root, tracker } = start({ ".env": "TOKEN=hunter2\n", "old/.ssh/config": "hunter2" });
+  await sleep(50);
   linkSync(`${root}/.env`, `${root}/notes.txt`);
   renameSync(`${root}/old/.ssh`, `${root}/docs`);
   const report = diff(tracker);
   assert.deepEqual(statuses(report), {
+    ".env": "modified", // a further link is a change of the file, as far as its times tell
     "notes.txt": "added",
     "old/.ssh/config": "deleted",
     "docs/config": "added",
@@ -327,6 +329,24 @@ test("flush() captures documents and pictures that have changed since the baseli
     tracker.flush().report.capture.files.map(({ path }) => path),
     ["old.png"],
   );
+});
+
+test("flush() captures eleven kinds of documents and pictures, and no others", () => {
+  const { root, tracker } = start();
+  const kinds = ["docx", "htm", "html", "jpeg", "jpg", "pdf", "png", "pptx", "webp", "xlsm", "xlsx"];
+  const others = ["txt", "svg", "gif", "doc", "xls", "zip", "htmlx", "xhtml", "py"];
+  write(root, Object.fromEntries([...kinds, ...others].map((kind) => [`file.${kind}`, kind])));
+  write(root, { png: "no ending", "png.d/x": "in a folder" });
+  const { capture } = tracker.flush().report;
+  assert.deepEqual(
+    capture.files.map(({ path }) => path),
+    kinds.map((kind) => `file.${kind}`),
+  );
+  assert.deepEqual([...new Set(capture.files.map(({ content_type }) => content_type.split("/")[0]))].sort(), [
+    "application",
+    "image",
+    "text",
+  ]);
 });
 
 test("a directory that is gone has no files", () => {

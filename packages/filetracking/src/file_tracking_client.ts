@@ -87,7 +87,8 @@ export class FileTrackingClient implements CapabilityClient, AsyncDisposable {
    * agent's. Undefined if the server only knows how to begin anew.
    *
    * @throws {ProtocolError} If the server cannot scan; so do the methods below.
-   * @throws {EnvportError} `connection-lost`, `closed`; so do the methods below.
+   * @throws {EnvportError} `connection-lost`, `closed`, `protocol-violation` if it sends no JSON, or over 160 MiB; so do
+   *   the methods below.
    */
   async setup(options?: AbortOptions): Promise<FileDiff | undefined> {
     if (this.#hasSetup) return await this.#call<FileDiff>("setup", options);

@@ -115,6 +115,32 @@ test("an error of the server is thrown as it came", async () => {
   );
 });
 
+/** A server whose one reply is a line of so many bytes. */
+async function longReply(bytes: number): Promise<Capability> {
+  const [head, tail] = [`{"jsonrpc":"2.0","id":1,"result":{"files":[],"long":"`, `"}}\n`];
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.write(head);
+      socket.write(Buffer.alloc(bytes - head.length - tail.length, "x"));
+      socket.write(tail);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { name: "filetracking", protocol: "filetracking/1", url: `tcp://127.0.0.1:${port}`, params: {} };
+}
+
+test("a reply may be 160 MiB long; a longer one ends the connection", { timeout: 60_000 }, async () => {
+  const most = 160 * 1024 * 1024;
+  await using client = await FileTrackingClient.connect(await longReply(most));
+  const reply = (await client.snapshot()) as unknown as { long: string };
+  assert.ok(reply.long.length > most - 100);
+  await using other = await FileTrackingClient.connect(await longReply(most + 10));
+  await assert.rejects(other.snapshot(), code("protocol-violation"));
+});
+
 test("connect() refuses another family, and says when nothing answers", async () => {
   const capability = { name: "x", protocol: "filetracking/1", url: "tcp://127.0.0.1:1", params: {} };
   await assert.rejects(
