@@ -46,7 +46,11 @@ export async function run({ quick }: { quick: boolean }): Promise<Row[]> {
     const { name } = capability;
     const tunnel = await McpClient.connect(client.binding(name));
     const direct = await McpClient.connect(capability);
-    const measure = async (metric: string, unit: string, work: (tools: McpClient) => Promise<number>): Promise<void> => {
+    const measure = async (
+      metric: string,
+      unit: string,
+      work: (tools: McpClient) => Promise<number>,
+    ): Promise<void> => {
       rows.push(await compare({ tunnel, direct }, `${metric}, ${name}`, unit, rounds, work));
     };
     await measure("calls one after another", "1/s", (tools) => sequential(tools, 100 * scale));
@@ -98,7 +102,8 @@ async function parallel(tools: McpClient, width: number, count: number): Promise
 
 async function add(tools: McpClient, a: number): Promise<void> {
   const { structuredContent } = await tools.callTool("add", { a, b: 1 });
-  if (structuredContent?.["sum"] !== a + 1) throw new Error("A call was answered wrongly");
+  if ((structuredContent as { sum?: number } | undefined)?.sum !== a + 1)
+    throw new Error("A call was answered wrongly");
 }
 
 async function big(tools: McpClient, mb: number): Promise<number> {

@@ -9,13 +9,14 @@ import { WebSocketServer } from "ws";
 import type { Refusal } from "./_gate.ts";
 import { Gate } from "./_gate.ts";
 import { BodyError, readJson } from "./_read_json.ts";
-import { connectServer } from "./_served_session.ts";
+import { chain, connectServer } from "./_served_session.ts";
 import { NoRoomError, Sessions } from "./_sessions.ts";
 import { MAX_PAYLOAD, SUBPROTOCOL, WebSocketTransport } from "./_web_socket_transport.ts";
 import type { ConnectableServer, ServerFactory } from "./mcp_service_options.ts";
 
 /** How long connections may take to go when the endpoint closes. */
 const CLOSE_MS = 1_000;
+const SWEEP_MS = 10;
 /** Longer than clients keep unused connections, so that none is closed as it is used again. */
 const KEEP_ALIVE_MS = 75_000;
 const TRY_LATER = 1013;
@@ -78,8 +79,10 @@ export class Endpoint {
     this.#http.close();
     const timer = setTimeout(() => this.#http.closeAllConnections(), CLOSE_MS);
     await this.sessions.close();
-    this.#http.closeIdleConnections();
+    // A connection is idle once the end of its last answer is sent.
+    const sweep = setInterval(() => this.#http.closeIdleConnections(), SWEEP_MS);
     await closed;
+    clearInterval(sweep);
     clearTimeout(timer);
   }
 
@@ -89,14 +92,18 @@ export class Endpoint {
     response.on("error", () => undefined);
     try {
       const refusal = this.#gate.check(request);
-      if (refusal) return void refuse(response, refusal);
-      await this.#route(request, response);
+      if (refusal) refuse(response, refusal);
+      else await this.#route(request, response);
     } catch (error) {
-      if (error instanceof BodyError) return void refuse(response, error);
-      if (error instanceof NoRoomError) return void refuse(response, { status: 503, message: error.message });
-      this.#options.logger.log("error", "an MCP request failed", { error });
-      refuse(response, { status: 500, message: "Internal server error" });
+      refuse(response, this.#describe(error));
     }
+  }
+
+  #describe(error: unknown): Refusal {
+    if (error instanceof BodyError) return error;
+    if (error instanceof NoRoomError) return { status: 503, message: error.message };
+    this.#options.logger.log("error", "an MCP request failed", { error });
+    return { status: 500, message: "Internal server error" };
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -104,16 +111,17 @@ export class Endpoint {
     const id = headers["mcp-session-id"];
     const body = method === "POST" ? await readJson(request, this.#options.maxMessageBytes) : undefined;
     if (typeof id !== "string") {
-      if (!isInitializeRequest(body)) return void refuse(response, noSession(method));
-      return await this.#begin(request, response, body);
+      if (isInitializeRequest(body)) await this.#begin(request, response, body);
+      else refuse(response, noSession(method));
+      return;
     }
     const session = this.sessions.get(id);
-    if (!session) return void refuse(response, { status: 404, code: -32_001, message: "Session not found" });
     const lastEventId = headers["last-event-id"];
-    if (method === "GET" && typeof lastEventId === "string" && !this.sessions.events.knows(id, lastEventId)) {
-      return void refuse(response, { status: 400, message: "The events after this one are not kept any more" });
-    }
-    await session.handle(request, response, body);
+    const isResumed = method === "GET" && typeof lastEventId === "string";
+    if (!session) refuse(response, { status: 404, code: -32_001, message: "Session not found" });
+    else if (isResumed && !this.sessions.events.knows(id, lastEventId)) {
+      refuse(response, { status: 400, message: "The events after this one are not kept any more" });
+    } else await session.handle(request, response, body);
   }
 
   /** A session begins with the request that asks for it; one that is refused leaves none. */
@@ -129,17 +137,14 @@ export class Endpoint {
     if (refusal) {
       const bearer = refusal.status === 401 ? "WWW-Authenticate: Bearer\r\n" : "";
       const line = `HTTP/1.1 ${String(refusal.status)} ${refusal.message.split(":", 1)[0]!}`;
-      return void socket.end(`${line}\r\nConnection: close\r\nContent-Length: 0\r\n${bearer}\r\n`);
+      socket.end(`${line}\r\nConnection: close\r\nContent-Length: 0\r\n${bearer}\r\n`);
+      return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
       const transport = new WebSocketTransport(ws);
       const connect = async (server: ConnectableServer, onClose: () => void): Promise<WebSocketTransport> => {
         await connectServer(server, transport, () => undefined);
-        const { onclose } = transport;
-        transport.onclose = () => {
-          onclose?.();
-          onClose();
-        };
+        chain(transport, onClose);
         return transport;
       };
       this.sessions.attach(connect).catch((error: unknown) => {
@@ -158,8 +163,11 @@ function noSession(method: string | undefined): Refusal {
     : { status: 405, message: "Method not allowed" };
 }
 
-function refuse(response: ServerResponse, refusal: Refusal & { code?: number }): void {
-  if (response.headersSent) return void response.destroy();
+function refuse(response: ServerResponse, refusal: Refusal): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
   const { status, message, code = -32_000 } = refusal;
   const headers = {
     "content-type": "application/json",

@@ -7,7 +7,9 @@ import { isLost } from "./_client_transport.ts";
 export function statusOf(error: unknown): number | undefined {
   if (error instanceof UnauthorizedError) return 401;
   if (error instanceof SseError) return error.code;
-  return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
+  return error instanceof Error && "status" in error && typeof error.status === "number"
+    ? error.status
+    : undefined;
 }
 
 /**
@@ -25,13 +27,15 @@ export function saysForgotten(error: unknown): boolean {
  * @param act What was tried: `"call tool 'add'"`.
  */
 export function explain(error: unknown, act: string): Error {
-  if (error instanceof EnvportError || error instanceof TypeError || error instanceof RangeError) return error;
+  if (error instanceof EnvportError || error instanceof TypeError || error instanceof RangeError)
+    return error;
   if (!(error instanceof Error)) return new Error(String(error));
   const code = codeOf(error);
   if (code) return new EnvportError(code, `Cannot ${act} as ${reasonOf(error, code)}`, { cause: error });
   const { code: number, data } = error as { code?: unknown; data?: unknown };
   if (typeof number !== "number") return error;
-  const typed = isJsonObject(data) && typeof data["type"] === "string" ? (data as ProtocolErrorData) : undefined;
+  const typed =
+    isJsonObject(data) && typeof data["type"] === "string" ? (data as ProtocolErrorData) : undefined;
   const protocolError = new ProtocolError(number, error.message, typed);
   protocolError.cause = error;
   return protocolError;
@@ -51,7 +55,7 @@ function codeOf(error: Error): EnvportErrorCode | undefined {
     : undefined;
 }
 
-function ofLibrary(code: string): EnvportErrorCode {
+function ofLibrary(code: SdkErrorCode): EnvportErrorCode {
   switch (code) {
     case SdkErrorCode.RequestTimeout:
       return "timeout";

@@ -1,4 +1,8 @@
-import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } from "@modelcontextprotocol/server";
+import {
+  localhostAllowedHostnames,
+  validateHostHeader,
+  validateOriginHeader,
+} from "@modelcontextprotocol/server";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
@@ -6,6 +10,12 @@ import type { IncomingMessage } from "node:http";
 export interface Refusal {
   readonly status: number;
   readonly message: string;
+  /**
+   * Of JSON-RPC.
+   *
+   * @default {-32000}
+   */
+  readonly code?: number;
 }
 
 /** Options of {@linkcode Gate}. */

@@ -69,10 +69,7 @@ export class HttpFetch {
   }
 }
 
-async function answer(
-  request: ClientRequest,
-  body: string | null | undefined,
-): Promise<IncomingMessage> {
+async function answer(request: ClientRequest, body: string | null | undefined): Promise<IncomingMessage> {
   return await new Promise((resolve, reject) => {
     request.once("response", resolve).on("error", reject);
     request.end(body ?? undefined);

@@ -21,17 +21,14 @@ export class BodyError extends Error {
  * @throws {BodyError} If it is no JSON, or longer than the limit.
  */
 export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  const tooLong = new BodyError(
-    413,
-    -32_000,
-    `Payload Too Large: a message must have at most ${String(maxBytes)} bytes`,
-  );
-  if (Number(request.headers["content-length"]) > maxBytes) throw tooLong;
+  const tooLong = (): BodyError =>
+    new BodyError(413, -32_000, `Payload Too Large: a message must have at most ${String(maxBytes)} bytes`);
+  if (Number(request.headers["content-length"]) > maxBytes) throw tooLong();
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw tooLong;
+    if (size > maxBytes) throw tooLong();
     chunks.push(chunk);
   }
   try {

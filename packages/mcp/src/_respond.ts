@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
@@ -26,16 +25,23 @@ export async function respond(response: ServerResponse, answer: Response): Promi
   if (!answer.body) return void response.end();
   response.flushHeaders();
   const reader = answer.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-  const gone = new AbortController();
-  response.once("close", () => {
-    gone.abort();
-    void reader.cancel().catch(() => undefined);
-  });
-  for (;;) {
+  const state = { gone: false, wake: (): void => undefined };
+  response
+    .on("drain", () => state.wake())
+    .once("close", () => {
+      state.gone = true;
+      state.wake();
+      void reader.cancel().catch(() => undefined);
+    });
+  const drained = (): Promise<void> =>
+    new Promise((resolve) => {
+      state.wake = resolve;
+      if (state.gone) resolve();
+    });
+  while (!state.gone) {
     const { done, value } = await reader.read();
-    if (done || gone.signal.aborted) break;
-    if (response.write(value)) continue;
-    await once(response, "drain", { signal: gone.signal }).catch(() => undefined);
+    if (done) break;
+    if (!response.write(value)) await drained();
   }
   response.end();
 }

@@ -12,8 +12,8 @@ export interface ServedSessionOptions {
   /** After how many milliseconds without a request or an open stream it ends. */
   readonly ttl: number;
   /** Called once, when it has ended. */
-  onEnd(session: ServedSession): void;
-  onError(error: Error): void;
+  readonly onEnd: (session: ServedSession) => void;
+  readonly onError: (error: Error) => void;
 }
 
 /** One session over HTTP: a server of its own, and the time since anybody was there. */
@@ -45,11 +45,7 @@ export class ServedSession {
   static async open(server: ConnectableServer, options: ServedSessionOptions): Promise<ServedSession> {
     const session = new ServedSession(server, options);
     await connectServer(server, session.#transport, options.onError);
-    const { onclose } = session.#transport;
-    session.#transport.onclose = () => {
-      onclose?.();
-      session.#end();
-    };
+    chain(session.#transport, () => session.#end());
     session.#arm();
     return session;
   }
@@ -113,12 +109,22 @@ export async function connectServer(
   onError: (error: Error) => void,
 ): Promise<void> {
   await server.connect(transport as never);
-  const { onmessage, onerror } = transport;
+  const onerror = transport.onerror?.bind(transport);
   transport.onerror = (error) => {
     onerror?.(error);
     onError(error);
   };
+  const onmessage = transport.onmessage?.bind(transport);
   transport.onmessage = (message, extra) => onmessage?.(message, withRequestInfo(extra));
+}
+
+/** Calls a function when a transport has closed, after the server has been told. */
+export function chain(transport: Transport, onClose: () => void): void {
+  const onclose = transport.onclose?.bind(transport);
+  transport.onclose = () => {
+    onclose?.();
+    onClose();
+  };
 }
 
 function withRequestInfo(extra: MessageExtraInfo | undefined): MessageExtraInfo | undefined {

@@ -76,13 +76,14 @@ export class Sessions {
     connect: (server: ConnectableServer, onClose: () => void) => Promise<{ close(): Promise<void> }>,
   ): Promise<void> {
     await this.#admit(async (server) => {
+      const state = { closed: false, connection: undefined as { close(): Promise<void> } | undefined };
       const onClose = (): void => {
-        if (connection) this.#connections.delete(connection);
+        state.closed = true;
+        if (state.connection) this.#connections.delete(state.connection);
         server.close().catch((error: unknown) => this.#log(error as Error));
       };
-      let connection: { close(): Promise<void> } | undefined;
-      connection = await connect(server, onClose);
-      this.#connections.add(connection);
+      state.connection = await connect(server, onClose);
+      if (!state.closed) this.#connections.add(state.connection);
     });
   }
 
@@ -107,12 +108,13 @@ export class Sessions {
   /** A session without a connection has to give way to somebody who is there. */
   async #makeRoom(): Promise<void> {
     const quiet = [...this.#sessions.values()].find((session) => session.isQuiet);
-    if (quiet) return await quiet.close();
-    throw new NoRoomError(
-      typeof this.#options.server === "function"
-        ? `Cannot open session as there must be at most ${String(this.#options.maxSessions)}`
-        : "Cannot open session as this server takes one client at a time: pass mcpServer a function that makes a server for each session",
-    );
+    if (quiet) await quiet.close();
+    else
+      throw new NoRoomError(
+        typeof this.#options.server === "function"
+          ? `Cannot open session as there must be at most ${String(this.#options.maxSessions)}`
+          : "Cannot open session as this server takes one client at a time: pass mcpServer a function that makes a server for each session",
+      );
   }
 
   #log(error: Error): void {

@@ -67,11 +67,13 @@ export async function proxied(target: number): Promise<Proxy> {
     pairs.add(pair);
     near.pipe(far).pipe(near);
     for (const side of pair) {
-      side.on("error", () => undefined).on("close", () => {
-        pairs.delete(pair);
-        if (!side.errored && side !== far) far.destroy();
-        if (side === far) near.destroy();
-      });
+      side
+        .on("error", () => undefined)
+        .on("close", () => {
+          pairs.delete(pair);
+          if (!side.errored && side !== far) far.destroy();
+          if (side === far) near.destroy();
+        });
     }
   });
   listener.listen(0, "127.0.0.1");

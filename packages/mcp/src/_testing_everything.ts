@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- what the protocol of 2025 has, later ones do without */
 /** A server with everything that the protocol's conformance suite asks for, and the tools of our own tests. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { McpServer, ResourceTemplate, completable, fromJsonSchema } from "@modelcontextprotocol/server";
@@ -53,7 +54,11 @@ function addConformanceTools(server: McpServer): void {
 
 const EMBEDDED = {
   type: "resource" as const,
-  resource: { uri: "test://embedded-resource", mimeType: "text/plain", text: "This is an embedded resource content." },
+  resource: {
+    uri: "test://embedded-resource",
+    mimeType: "text/plain",
+    text: "This is an embedded resource content.",
+  },
 };
 
 function addContentTools(server: McpServer): void {
@@ -86,7 +91,9 @@ function addContentTools(server: McpServer): void {
 /** Tools that say something while they run, or ask the client. */
 function addTalkingTools(server: McpServer): void {
   const add = (name: string, run: (context: ServerContext) => Promise<CallToolResult>): void => {
-    server.registerTool(name, { description: `Does ${name}`, inputSchema: z.object({}) }, (_, context) => run(context));
+    server.registerTool(name, { description: `Does ${name}`, inputSchema: z.object({}) }, (_, context) =>
+      run(context),
+    );
   };
   add("test_tool_with_logging", async ({ mcpReq }) => {
     for (const line of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
@@ -205,12 +212,17 @@ function addOwnTools(server: McpServer, stats: ToolStats): void {
     { description: "Adds", inputSchema: numbers, outputSchema: z.object({ sum: z.number() }) },
     ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }),
   );
-  server.registerTool("echo", { description: "Repeats a text, or tells its length", inputSchema: z.object({ s: z.string() }) }, ({ s }) =>
-    text(s.length > 100 ? String(s.length) : s),
+  server.registerTool(
+    "echo",
+    { description: "Repeats a text, or tells its length", inputSchema: z.object({ s: z.string() }) },
+    ({ s }) => text(s.length > 100 ? String(s.length) : s),
   );
   server.registerTool(
     "big",
-    { description: "Returns much", inputSchema: z.object({ mb: z.number(), kind: z.enum(["text", "image"]) }) },
+    {
+      description: "Returns much",
+      inputSchema: z.object({ mb: z.number(), kind: z.enum(["text", "image"]) }),
+    },
     ({ mb, kind }) => {
       const data = "A".repeat(mb * 1024 * 1024);
       return kind === "text" ? text(data) : { content: [{ type: "image", data, mimeType: "image/png" }] };
@@ -233,12 +245,18 @@ function addOwnTools(server: McpServer, stats: ToolStats): void {
       return text(`ticks ${String(ticks)}`);
     },
   );
-  server.registerTool("die", { description: "Ends the process", inputSchema: z.object({}) }, () => process.exit(9));
-  server.registerTool("headers", { description: "Tells the request's Host", inputSchema: z.object({}) }, (_, { http }) =>
-    text(JSON.stringify({ host: http?.req?.headers.get("host") })),
+  server.registerTool("die", { description: "Ends the process", inputSchema: z.object({}) }, () =>
+    process.exit(9),
+  );
+  server.registerTool(
+    "headers",
+    { description: "Tells the request's Host", inputSchema: z.object({}) },
+    (_, { http }) => text(JSON.stringify({ host: http?.req?.headers.get("host") })),
   );
   server.registerTool("grow", { description: "Adds a tool", inputSchema: z.object({}) }, () => {
-    server.registerTool("grown", { description: "Came later", inputSchema: z.object({}) }, () => text("grown"));
+    server.registerTool("grown", { description: "Came later", inputSchema: z.object({}) }, () =>
+      text("grown"),
+    );
     return text("ok");
   });
 }
@@ -282,9 +300,13 @@ function addPrompts(server: McpServer): void {
     arg1: completable(z.string(), () => ["paris", "park", "party"]),
     arg2: z.string(),
   });
-  server.registerPrompt("test_prompt_with_arguments", { description: "Filled in", argsSchema }, ({ arg1, arg2 }) => ({
-    messages: [user(words(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`))],
-  }));
+  server.registerPrompt(
+    "test_prompt_with_arguments",
+    { description: "Filled in", argsSchema },
+    ({ arg1, arg2 }) => ({
+      messages: [user(words(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`))],
+    }),
+  );
   server.registerPrompt(
     "test_prompt_with_embedded_resource",
     { description: "With a resource", argsSchema: z.object({ resourceUri: z.string() }) },
@@ -292,7 +314,11 @@ function addPrompts(server: McpServer): void {
       messages: [
         user({
           type: "resource",
-          resource: { uri: resourceUri, mimeType: "text/plain", text: "Embedded resource content for testing." },
+          resource: {
+            uri: resourceUri,
+            mimeType: "text/plain",
+            text: "Embedded resource content for testing.",
+          },
         }),
         user(words("Please process the embedded resource above.")),
       ],

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- old servers are what this is about */
 /** Servers and clients of `@modelcontextprotocol/sdk`, the library's first generation. */
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
@@ -22,7 +23,9 @@ const text = (content: string): { content: [{ type: "text"; text: string }] } =>
 /** A server as most people have it. */
 export function v1Server(): McpServer {
   const server = new McpServer({ name: "first", version: "1.0.0" });
-  server.registerTool("add", { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => text(String(a + b)));
+  server.registerTool("add", { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) =>
+    text(String(a + b)),
+  );
   server.registerTool("slow", { inputSchema: { ticks: z.number() } }, async ({ ticks }, extra) => {
     const progressToken = extra._meta?.progressToken;
     for (let progress = 1; progress <= ticks; progress++) {
@@ -69,7 +72,7 @@ export async function serveV1Http(): Promise<Capability> {
         enableDnsRebindingProtection: true,
         allowedHosts: [`127.0.0.1:${String(port)}`],
       });
-      await v1Server().connect(made as never);
+      await v1Server().connect(made);
       transport = made;
     }
     if (transport) await transport.handleRequest(request, response, body);

@@ -58,7 +58,7 @@ export class WebSocketTransport implements Transport {
 
   /** Closes in good order, and at once where the other side takes too long. */
   async close(): Promise<void> {
-    if (this.#socket.readyState === WebSocket.CLOSED) return void this.#finish();
+    if (this.#closed) return;
     const closed = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
     this.#socket.resume();
     this.#socket.close(NORMAL);
@@ -69,24 +69,32 @@ export class WebSocketTransport implements Transport {
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
-    if (isBinary) return void this.#socket.close(TEXT_ONLY, "text frames only");
-    let message: unknown;
-    try {
-      message = JSON.parse(data.toString());
-    } catch (error) {
-      this.onerror?.(error as Error);
-      return this.#refuse(-32700, "Parse error");
+    if (isBinary) {
+      this.#socket.close(TEXT_ONLY, "text frames only");
+      return;
     }
-    if (!isJsonObject(message)) return this.#refuse(-32600, "Invalid Request: a message must be one object");
-    this.onmessage?.(message as unknown as JSONRPCMessage);
+    try {
+      const message: unknown = JSON.parse(data.toString());
+      if (isJsonObject(message)) this.onmessage?.(message as unknown as JSONRPCMessage);
+      else this.#refuse(-32600, "Invalid Request: a message must be one object");
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      this.#refuse(-32700, "Parse error");
+    }
   }
 
   #refuse(code: number, message: string): void {
-    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } }), () => undefined);
+    this.#socket.send(
+      JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } }),
+      () => undefined,
+    );
   }
 
   #ping(): void {
-    if (!this.#alive) return void this.#socket.terminate();
+    if (!this.#alive) {
+      this.#socket.terminate();
+      return;
+    }
     this.#alive = false;
     this.#socket.ping(() => undefined);
   }

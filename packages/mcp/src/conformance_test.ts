@@ -63,20 +63,28 @@ test("the service passes every server scenario", { timeout: 120_000 }, async () 
   await assertServerConforms(capability.url);
 });
 
-test("the service passes every server scenario through forwarder and tunnel", { timeout: 120_000 }, async () => {
-  const service = await started();
-  const client = await tunnelled(service);
-  await assertServerConforms(client.binding("mcp").url);
-});
+test(
+  "the service passes every server scenario through forwarder and tunnel",
+  { timeout: 120_000 },
+  async () => {
+    const service = await started();
+    const client = await tunnelled(service);
+    await assertServerConforms(client.binding("mcp").url);
+  },
+);
 
-test.each(SCENARIOS)("the client passes the scenario %s through forwarder and tunnel", { timeout: 60_000 }, async (scenario) => {
-  const command = `${process.execPath} --import tsx --conditions=@envport/source ${join(testdata, "conformance_client.ts")}`;
-  const args = ["--command", command, "--scenario", scenario, "--spec-version", VERSION];
-  const { code, output, checks } = await conformance("client", ...args);
-  assert.deepEqual(failed(checks), [], output.slice(-3_000));
-  assert.notEqual(checks.filter(({ status }) => status === "SUCCESS").length, 0, output.slice(-3_000));
-  assert.equal(code, 0, output.slice(-3_000));
-});
+test.each(SCENARIOS)(
+  "the client passes the scenario %s through forwarder and tunnel",
+  { timeout: 60_000 },
+  async (scenario) => {
+    const command = `${process.execPath} --import tsx --conditions=@envport/source ${join(testdata, "conformance_client.ts")}`;
+    const args = ["--command", command, "--scenario", scenario, "--spec-version", VERSION];
+    const { code, output, checks } = await conformance("client", ...args);
+    assert.deepEqual(failed(checks), [], output.slice(-3_000));
+    assert.notEqual(checks.filter(({ status }) => status === "SUCCESS").length, 0, output.slice(-3_000));
+    assert.equal(code, 0, output.slice(-3_000));
+  },
+);
 
 test("the suite notices a server that does not conform", { timeout: 120_000 }, async () => {
   // Whoever lets another machine's page in fails the check against DNS rebinding.

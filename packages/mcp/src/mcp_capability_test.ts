@@ -29,7 +29,14 @@ test("mcpCapability() guesses the transport from the scheme, and takes one that 
 });
 
 test("mcpCapability() refuses what cannot be reached through a port, and says what to do", () => {
-  for (const url of ["stdio", "stdio:python server.py", "python server.py", "tcp://host:1", "host:8040", ""]) {
+  for (const url of [
+    "stdio",
+    "stdio:python server.py",
+    "python server.py",
+    "tcp://host:1",
+    "host:8040",
+    "",
+  ]) {
     assert.throws(() => mcpCapability({ url }), {
       name: "TypeError",
       message: `Cannot describe MCP server as its url must begin with http://, https://, ws:// or wss:// (a server on standard input and output has to be given to mcpServer): current value is ${JSON.stringify(url)}`,

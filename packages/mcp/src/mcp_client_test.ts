@@ -57,7 +57,11 @@ describe.each(transports)("over %s, through a forwarder, with a token", (transpo
   test("progress arrives, all of it and before the result", async () => {
     const tools = await opened();
     const seen: number[] = [];
-    await tools.callTool("slow", { ticks: 20, every: 1 }, { onProgress: ({ progress }) => seen.push(progress) });
+    await tools.callTool(
+      "slow",
+      { ticks: 20, every: 1 },
+      { onProgress: ({ progress }) => seen.push(progress) },
+    );
     assert.deepEqual(
       seen,
       Array.from({ length: 20 }, (_, i) => i + 1),
@@ -81,7 +85,10 @@ describe.each(transports)("over %s, through a forwarder, with a token", (transpo
     const tools = await opened({
       capabilities: { elicitation: { form: {} }, sampling: {} },
       setup: (client) => {
-        client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { username: "u", email: "e" } }));
+        client.setRequestHandler("elicitation/create", () => ({
+          action: "accept",
+          content: { username: "u", email: "e" },
+        }));
         client.setRequestHandler("sampling/createMessage", () => ({
           role: "assistant",
           model: "m",
@@ -142,7 +149,10 @@ describe.each(transports)("over %s, through a forwarder, with a token", (transpo
   test("a wrong token is an authentication failure", async () => {
     const service = await started(undefined, { transport, authToken: "right" });
     const capability = { ...service.capability, params: { transport, auth_token: "wrong" } };
-    await assert.rejects(McpClient.connect(capability), { name: "EnvportError", code: "authentication-failed" });
+    await assert.rejects(McpClient.connect(capability), {
+      name: "EnvportError",
+      code: "authentication-failed",
+    });
   });
 
   test("close() ends the session in the server, is idempotent, and fails what comes after", async () => {
@@ -198,6 +208,11 @@ test("a server without resources and prompts has none, and standard output stays
   const service = await started(() => new McpServer({ name: "bare", version: "1" }));
   const tools = await McpClient.connect(service.capability);
   onTestFinished(() => tools.close());
-  const lists = [tools.listTools(), tools.listResources(), tools.listResourceTemplates(), tools.listPrompts()];
+  const lists = [
+    tools.listTools(),
+    tools.listResources(),
+    tools.listResourceTemplates(),
+    tools.listPrompts(),
+  ];
   assert.deepEqual(await Promise.all(lists), [[], [], [], []]);
 });

@@ -20,7 +20,10 @@ async function connected(capability: Capability): Promise<McpClient> {
 
 /** Ends a session behind the back of the client that has it. */
 async function endSession(capability: Capability, sessionId: string): Promise<void> {
-  const response = await fetch(capability.url, { method: "DELETE", headers: { "mcp-session-id": sessionId } });
+  const response = await fetch(capability.url, {
+    method: "DELETE",
+    headers: { "mcp-session-id": sessionId },
+  });
   assert.equal(response.status, 200);
 }
 
@@ -35,7 +38,9 @@ test("a session that the server has forgotten is opened anew, once for all who n
   tools.on("session", () => reopened++);
   await endSession(capability, sessionOf(tools));
   const calls = Array.from({ length: 20 }, (_, i) => tools.callTool("add", { a: i, b: 1 }));
-  const sums = (await Promise.all(calls)).map(({ structuredContent }) => structuredContent!["sum"]);
+  const sums = (await Promise.all(calls)).map(
+    ({ structuredContent }) => (structuredContent as { sum: number }).sum,
+  );
   assert.deepEqual(
     sums,
     Array.from({ length: 20 }, (_, i) => i + 1),
@@ -46,9 +51,9 @@ test("a session that the server has forgotten is opened anew, once for all who n
 test("a call that the old session still answers is not lost when the session is opened anew", async () => {
   // A server that forgets a session as soon as it has one call of it under way.
   const service = await started();
-  let forgotten: string | undefined;
+  let forgotten = "";
   const front = await fronted(service.capability, (request, response) => {
-    if (forgotten === undefined || request.headers["mcp-session-id"] !== forgotten) return false;
+    if (request.headers["mcp-session-id"] !== forgotten) return false;
     if (request.method === "DELETE") return false;
     response.writeHead(404).end();
     return true;
@@ -56,7 +61,11 @@ test("a call that the old session still answers is not lost when the session is 
   const tools = await connected(front);
   const old = sessionOf(tools);
   const seen: number[] = [];
-  const slow = tools.callTool("slow", { ticks: 20, every: 20 }, { onProgress: ({ progress }) => seen.push(progress) });
+  const slow = tools.callTool(
+    "slow",
+    { ticks: 20, every: 20 },
+    { onProgress: ({ progress }) => seen.push(progress) },
+  );
   await until(() => seen.length > 0);
   forgotten = old;
   assert.deepEqual((await tools.callTool("add", { a: 1, b: 1 })).structuredContent, { sum: 2 });
@@ -96,7 +105,11 @@ test("a call goes on after its connection was cut, with all of its progress", as
   const proxy = await proxied(portOf(capability));
   const tools = await connected(at(proxy.port, capability));
   const seen: number[] = [];
-  const call = tools.callTool("slow", { ticks: 40, every: 20 }, { onProgress: ({ progress }) => seen.push(progress) });
+  const call = tools.callTool(
+    "slow",
+    { ticks: 40, every: 20 },
+    { onProgress: ({ progress }) => seen.push(progress) },
+  );
   await until(() => seen.length >= 5);
   proxy.cut();
   assert.deepEqual((await call).content, [{ type: "text", text: "ticks 40" }]);
@@ -111,7 +124,11 @@ test("a call goes on although the server believes its old connection to be alive
   const proxy = await proxied(portOf(capability));
   const tools = await connected(at(proxy.port, capability));
   const seen: number[] = [];
-  const call = tools.callTool("slow", { ticks: 40, every: 20 }, { onProgress: ({ progress }) => seen.push(progress) });
+  const call = tools.callTool(
+    "slow",
+    { ticks: 40, every: 20 },
+    { onProgress: ({ progress }) => seen.push(progress) },
+  );
   await until(() => seen.length >= 5);
   proxy.cut({ halfOpen: true });
   assert.deepEqual((await call).content, [{ type: "text", text: "ticks 40" }]);
@@ -259,7 +276,9 @@ test("a connection attempt ends at its time limit, whatever the server does not 
   const host = `127.0.0.1:${String((mute.address() as AddressInfo).port)}`;
   mute.on("upgrade", () => undefined);
   for (const url of [`http://${host}/mcp`, `ws://${host}/mcp`]) {
-    await assert.rejects(McpClient.connect(mcpCapability({ url }), { connectTimeout: 100 }), { code: "timeout" });
+    await assert.rejects(McpClient.connect(mcpCapability({ url }), { connectTimeout: 100 }), {
+      code: "timeout",
+    });
   }
   const sse = mcpCapability({ url: `http://${host}/sse`, transport: "sse" });
   await assert.rejects(McpClient.connect(sse, { connectTimeout: 100 }), { code: "timeout" });

@@ -18,80 +18,102 @@ const transports = ["streamable-http", "websocket"] as const;
 const HOUR = 3_600_000;
 
 describe.each(transports)("over %s", (transport) => {
-  test("1,000 calls at once through a tunnel are each answered with their own result", { timeout: 60_000 }, async () => {
-    const service = mcpServer(() => everything(), { transport, logger: silent });
-    const client = await tunnelled(service);
-    const tools = await client.open(mcp);
-    const warnings: Error[] = [];
-    const warn = (warning: Error): number => warnings.push(warning);
-    process.on("warning", warn);
-    onTestFinished(() => void process.off("warning", warn));
-    const calls = Array.from({ length: 1_000 }, (_, i) => tools.callTool("add", { a: i, b: 1 }));
-    const sums = (await Promise.all(calls)).map(({ structuredContent }) => structuredContent!["sum"]);
-    assert.deepEqual(
-      sums,
-      Array.from({ length: 1_000 }, (_, i) => i + 1),
-    );
-    assert.deepEqual(warnings, []);
-    assert.equal(service.sessions, 1);
-  });
+  test(
+    "1,000 calls at once through a tunnel are each answered with their own result",
+    { timeout: 60_000 },
+    async () => {
+      const service = mcpServer(() => everything(), { transport, logger: silent });
+      const client = await tunnelled(service);
+      const tools = await client.open(mcp);
+      const warnings: Error[] = [];
+      const warn = (warning: Error): number => warnings.push(warning);
+      process.on("warning", warn);
+      onTestFinished(() => void process.off("warning", warn));
+      const calls = Array.from({ length: 1_000 }, (_, i) => tools.callTool("add", { a: i, b: 1 }));
+      const sums = (await Promise.all(calls)).map(
+        ({ structuredContent }) => (structuredContent as { sum: number }).sum,
+      );
+      assert.deepEqual(
+        sums,
+        Array.from({ length: 1_000 }, (_, i) => i + 1),
+      );
+      assert.deepEqual(warnings, []);
+      assert.equal(service.sessions, 1);
+    },
+  );
 
-  test.each(["text", "image"])("a result of 50 MB (%s) comes through a tunnel", { timeout: 60_000 }, async (kind) => {
-    const client = await tunnelled(mcpServer(() => everything(), { transport, logger: silent }));
-    const tools = await client.open(mcp);
-    const { content } = await tools.callTool("big", { mb: 50, kind });
-    const [item] = content as [{ text?: string; data?: string }];
-    assert.equal((item.text ?? item.data)!.length, 50 * 1024 * 1024);
-    assert.deepEqual((await tools.callTool("add", { a: 1, b: 1 })).structuredContent, { sum: 2 });
-  });
+  test.each(["text", "image"])(
+    "a result of 50 MB (%s) comes through a tunnel",
+    { timeout: 60_000 },
+    async (kind) => {
+      const client = await tunnelled(mcpServer(() => everything(), { transport, logger: silent }));
+      const tools = await client.open(mcp);
+      const { content } = await tools.callTool("big", { mb: 50, kind });
+      const [item] = content as unknown as [{ text?: string; data?: string }];
+      assert.equal((item.text ?? item.data)!.length, 50 * 1024 * 1024);
+      assert.deepEqual((await tools.callTool("add", { a: 1, b: 1 })).structuredContent, { sum: 2 });
+    },
+  );
 
-  test("a session that nobody uses for four hours is there when it is used again", { timeout: 60_000 }, async () => {
-    fakeTimers();
-    const service = await started(undefined, { transport });
-    const tools = await McpClient.connect(service.capability);
-    onTestFinished(() => tools.close());
-    let reopened = 0;
-    tools.on("session", () => reopened++);
-    await tools.callTool("add", { a: 1, b: 1 });
-    await pass(4 * HOUR);
-    assert.equal(service.sessions, 1);
-    assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).structuredContent, { sum: 5 });
-    assert.equal(reopened, 0);
-  });
+  test(
+    "a session that nobody uses for four hours is there when it is used again",
+    { timeout: 60_000 },
+    async () => {
+      fakeTimers();
+      const service = await started(undefined, { transport });
+      const tools = await McpClient.connect(service.capability);
+      onTestFinished(() => tools.close());
+      let reopened = 0;
+      tools.on("session", () => reopened++);
+      await tools.callTool("add", { a: 1, b: 1 });
+      await pass(4 * HOUR);
+      assert.equal(service.sessions, 1);
+      assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).structuredContent, { sum: 5 });
+      assert.equal(reopened, 0);
+    },
+  );
 
-  test("a server that is killed in the middle of calls fails them all, and the next one is used", { timeout: 60_000 }, async () => {
-    const first = await inProcess(transport);
-    const proxy = await proxied(portOf(first.capability));
-    const client = await tunnelled(at(proxy.port, first.capability));
-    const tools = await client.open(mcp);
-    let running = 0;
-    const calls = Array.from({ length: 20 }, () => {
-      let told = false;
-      const onProgress = (): void => {
-        if (!told) running++;
-        told = true;
-      };
-      return tools.callTool("slow", { ticks: 10_000, every: 20 }, { onProgress });
-    });
-    const outcomes = Promise.allSettled(calls);
-    await until(() => running === 20);
-    first.child.kill("SIGKILL");
-    for (const outcome of await outcomes) {
-      assert.equal(outcome.status, "rejected");
-      assert.equal((outcome.reason as { code: string }).code, "connection-lost");
-    }
-    const second = await inProcess(transport);
-    proxy.target = portOf(second.capability);
-    assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).structuredContent, { sum: 5 });
-  });
+  test(
+    "a server that is killed in the middle of calls fails them all, and the next one is used",
+    { timeout: 60_000 },
+    async () => {
+      const first = await inProcess(transport);
+      const proxy = await proxied(portOf(first.capability));
+      const client = await tunnelled(at(proxy.port, first.capability));
+      const tools = await client.open(mcp);
+      let running = 0;
+      const calls = Array.from({ length: 20 }, () => {
+        let told = false;
+        const onProgress = (): void => {
+          if (!told) running++;
+          told = true;
+        };
+        return tools.callTool("slow", { ticks: 10_000, every: 20 }, { onProgress });
+      });
+      const outcomes = Promise.allSettled(calls);
+      await until(() => running === 20);
+      first.child.kill("SIGKILL");
+      for (const outcome of await outcomes) {
+        assert.equal(outcome.status, "rejected");
+        assert.equal((outcome.reason as { code: string }).code, "connection-lost");
+      }
+      const second = await inProcess(transport);
+      proxy.target = portOf(second.capability);
+      assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).structuredContent, { sum: 5 });
+    },
+  );
 
-  test("a tool that ends the server's process is a lost connection, and its caller does not wait", { timeout: 60_000 }, async () => {
-    const { capability } = await inProcess(transport);
-    const client = await tunnelled(capability);
-    const tools = await client.open(mcp);
-    await assert.rejects(tools.callTool("die"), { code: "connection-lost" });
-    await assert.rejects(tools.callTool("add", { a: 1, b: 1 }), { code: "connection-lost" });
-  });
+  test(
+    "a tool that ends the server's process is a lost connection, and its caller does not wait",
+    { timeout: 60_000 },
+    async () => {
+      const { capability } = await inProcess(transport);
+      const client = await tunnelled(capability);
+      const tools = await client.open(mcp);
+      await assert.rejects(tools.callTool("die"), { code: "connection-lost" });
+      await assert.rejects(tools.callTool("add", { a: 1, b: 1 }), { code: "connection-lost" });
+    },
+  );
 
   test("closing an environment's client ends its MCP sessions, and no connection stays", async () => {
     const service = mcpServer(() => everything(), { transport, logger: silent });

@@ -3,6 +3,7 @@ import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { Endpoint } from "./_endpoint.ts";
 import { mcpCapability } from "./mcp_capability.ts";
 import type { ConnectableServer, McpServiceOptions, ServerFactory } from "./mcp_service_options.ts";
@@ -61,9 +62,12 @@ export class McpService implements Service, AsyncDisposable {
    */
   constructor(server: ConnectableServer | ServerFactory, options: McpServiceOptions = {}) {
     const { path = "/mcp" } = options;
-    if (typeof server !== "function" && typeof (server as Partial<ConnectableServer>).connect !== "function") {
+    if (
+      typeof server !== "function" &&
+      typeof (server as Partial<ConnectableServer>).connect !== "function"
+    ) {
       throw new TypeError(
-        `Cannot serve MCP server as it must be a server or a function that makes one: current value is ${String(server)}`,
+        `Cannot serve MCP server as it must be a server or a function that makes one: current value is ${inspect(server)}`,
       );
     }
     if (!/^\/[^\s?#]*[^\s?#/]$/.test(path)) {

@@ -13,26 +13,29 @@ async function v1Client(url: string, token?: string): Promise<Client> {
   const client = new Client({ name: "first", version: "1.0.0" });
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
-  await client.connect(transport as never);
+  await client.connect(transport);
   onTestFinished(() => client.close());
   return client;
 }
 
 describe("a client of the first generation, through a forwarder, with a token", () => {
-  test.each(["instance of a server", "function that makes servers"])("to our service of an %s", async (kind) => {
-    const server = kind.startsWith("instance") ? v1Server() : v1Server;
-    const client = await tunnelled(mcpServer(server, { authToken: "secret" }));
-    const tools = await v1Client(client.binding("mcp").url, "secret");
-    const names = (await tools.listTools()).tools.map(({ name }) => name);
-    assert.deepEqual(names, ["add", "slow", "whoami", "fail"]);
-    const sum = await tools.callTool({ name: "add", arguments: { a: 2, b: 3 } });
-    assert.deepEqual(sum.content, [{ type: "text", text: "5" }]);
-    let seen = 0;
-    const slow = { name: "slow", arguments: { ticks: 10 } };
-    await tools.callTool(slow, undefined, { onprogress: () => seen++ });
-    assert.equal(seen, 10);
-    assert.equal((await tools.callTool({ name: "fail" })).isError, true);
-  });
+  test.each(["instance of a server", "function that makes servers"])(
+    "to our service of an %s",
+    async (kind) => {
+      const server = kind.startsWith("instance") ? v1Server() : v1Server;
+      const client = await tunnelled(mcpServer(server, { authToken: "secret" }));
+      const tools = await v1Client(client.binding("mcp").url, "secret");
+      const names = (await tools.listTools()).tools.map(({ name }) => name);
+      assert.deepEqual(names, ["add", "slow", "whoami", "fail"]);
+      const sum = await tools.callTool({ name: "add", arguments: { a: 2, b: 3 } });
+      assert.deepEqual(sum.content, [{ type: "text", text: "5" }]);
+      let seen = 0;
+      const slow = { name: "slow", arguments: { ticks: 10 } };
+      await tools.callTool(slow, undefined, { onprogress: () => seen++ });
+      assert.equal(seen, 10);
+      assert.equal((await tools.callTool({ name: "fail" })).isError, true);
+    },
+  );
 });
 
 test.each(["streamable-http", "websocket"] as const)(
@@ -54,36 +57,43 @@ test("a server of the first generation finds the headers of the request where it
   const { capability } = await started(v1Server);
   const client = new Client({ name: "first", version: "1.0.0" });
   const requestInit = { headers: { "user-agent": "test-agent/1" } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(capability.url), { requestInit }) as never);
+  await client.connect(new StreamableHTTPClientTransport(new URL(capability.url), { requestInit }));
   onTestFinished(() => client.close());
-  const { content } = (await client.callTool({ name: "whoami" })) as { content: [{ text: string }] };
+  const { content } = (await client.callTool({ name: "whoami" })) as unknown as {
+    content: [{ text: string }];
+  };
   assert.match(content[0].text, /"agent":"test-agent\/1"/);
 });
 
 test.each([
   ["HTTP", serveV1Http],
   ["server-sent events", serveV1Sse],
-] as const)("our client drives a server of the first generation over %s, through a forwarder", async (_, serve) => {
-  const client = await tunnelled(await serve());
-  const tools = await client.open(mcp);
-  assert.deepEqual(
-    (await tools.listTools()).map(({ name }) => name),
-    ["add", "slow", "whoami", "fail"],
-  );
-  const calls = Array.from({ length: 50 }, (_, i) => tools.callTool("add", { a: i, b: 1 }));
-  for (const [i, { content }] of (await Promise.all(calls)).entries()) {
-    assert.deepEqual(content, [{ type: "text", text: String(i + 1) }]);
-  }
-  let seen = 0;
-  await tools.callTool("slow", { ticks: 10 }, { onProgress: () => seen++ });
-  assert.ok(seen >= 9, String(seen));
-  assert.equal((await tools.callTool("fail")).isError, true);
-  assert.deepEqual(await tools.readResource("test://greeting"), [{ uri: "test://greeting", text: "hello" }]);
-  const controller = new AbortController();
-  const reason = new Error("enough");
-  const options = { signal: controller.signal, onProgress: () => controller.abort(reason) };
-  await assert.rejects(tools.callTool("slow", { ticks: 10_000 }, options), reason);
-});
+] as const)(
+  "our client drives a server of the first generation over %s, through a forwarder",
+  async (_, serve) => {
+    const client = await tunnelled(await serve());
+    const tools = await client.open(mcp);
+    assert.deepEqual(
+      (await tools.listTools()).map(({ name }) => name),
+      ["add", "slow", "whoami", "fail"],
+    );
+    const calls = Array.from({ length: 50 }, (_, i) => tools.callTool("add", { a: i, b: 1 }));
+    for (const [i, { content }] of (await Promise.all(calls)).entries()) {
+      assert.deepEqual(content, [{ type: "text", text: String(i + 1) }]);
+    }
+    let seen = 0;
+    await tools.callTool("slow", { ticks: 10 }, { onProgress: () => seen++ });
+    assert.ok(seen >= 9, String(seen));
+    assert.equal((await tools.callTool("fail")).isError, true);
+    assert.deepEqual(await tools.readResource("test://greeting"), [
+      { uri: "test://greeting", text: "hello" },
+    ]);
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const options = { signal: controller.signal, onProgress: () => controller.abort(reason) };
+    await assert.rejects(tools.callTool("slow", { ticks: 10_000 }, options), reason);
+  },
+);
 
 test("over server-sent events, a broken stream fails its calls at once and the next call opens another", async () => {
   const capability = await serveV1Sse();
