@@ -36,6 +36,27 @@ export async function within<T>(
 }
 
 /**
+ * Waits for something that may come late or never, and leaves no timer behind.
+ *
+ * @param coming What is waited for.
+ * @param ms For how long.
+ * @returns What came; undefined if nothing did.
+ */
+export async function atMost<T>(coming: Promise<T> | undefined, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(undefined);
+    }, ms);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
  * Asks again and again until the answer fits.
  *
  * @param ask Asks once.

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import net from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { atMost } from "../_patience.ts";
 import type { StartClient } from "./client_process.ts";
 import { ClientProcess } from "./client_process.ts";
 
@@ -54,7 +54,7 @@ export class ClientHost {
   /** Starts the client if it does not run, and waits until it does what it is told. */
   async ready(): Promise<void> {
     if (this.#client) return;
-    await Promise.race([this.client.step("close").outcome, sleep(START_MS)]);
+    await atMost(this.client.step("close").outcome, START_MS);
     this.client.forget();
   }
 
@@ -62,7 +62,7 @@ export class ClientHost {
   async renew(): Promise<void> {
     this.onConnection = (socket) => void socket.destroy();
     const closed = this.#client?.step("close").outcome;
-    const outcome = await Promise.race([closed, sleep(CLOSE_MS)]);
+    const outcome = await atMost(closed, CLOSE_MS);
     if (outcome !== undefined && "ok" in outcome) this.client.forget();
     else await this.endClient();
   }

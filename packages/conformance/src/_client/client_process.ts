@@ -3,10 +3,10 @@ import { once } from "node:events";
 import type { EventEmitter } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@envport/wire";
 import { isJsonObject } from "@envport/wire";
 import type { Mismatch } from "../_mismatch.ts";
+import { atMost } from "../_patience.ts";
 import { BenchError } from "../bench_error.ts";
 
 /** What became of a step. */
@@ -104,7 +104,7 @@ export class ClientProcess {
   async end(): Promise<void> {
     const exit = once(this.#child, "close").catch(() => undefined);
     this.#child.stdin.end();
-    if (this.#gone === undefined) await Promise.race([exit, sleep(END_MS)]);
+    if (this.#gone === undefined) await atMost(exit, END_MS);
     this.#child.kill("SIGKILL");
   }
 

@@ -5,8 +5,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
 import { BenchError } from "../bench_error.ts";
+import { atMost } from "../_patience.ts";
 import type { Address } from "../_raw_connection.ts";
 
 /** Starts a server and waits until it has announced its port. */
@@ -60,7 +60,7 @@ export class LaunchedServer {
    * @param wait How long it may take until that is known, in milliseconds.
    */
   async ending(wait: number = NOTICE_MS): Promise<string | undefined> {
-    const how = await Promise.race([this.#exit, sleep(wait, undefined, { ref: false })]);
+    const how = await atMost(this.#exit, wait);
     if (how === undefined) return undefined;
     const words = this.#errors().trim();
     const told = typeof how === "number" ? `code ${String(how)}` : how;
@@ -80,7 +80,7 @@ export class LaunchedServer {
    */
   async stop(): Promise<number | string | undefined> {
     this.#child.kill("SIGTERM");
-    return await Promise.race([this.#exit, after(STOP_MS)]);
+    return await atMost(this.#exit, STOP_MS);
   }
 
   /** Ends it, asked or not, and removes its folder. */
@@ -119,7 +119,7 @@ async function announcedPort(child: ChildProcess, errors: () => string): Promise
     }
     return await failed;
   })();
-  const port = await Promise.race([announced, failed, after(START_MS)]);
+  const port = await atMost(Promise.race([announced, failed]), START_MS);
   child.stdout?.resume();
   if (port === undefined) {
     throw new BenchError(
@@ -127,8 +127,4 @@ async function announcedPort(child: ChildProcess, errors: () => string): Promise
     );
   }
   return port;
-}
-
-function after(ms: number): Promise<undefined> {
-  return sleep(ms, undefined, { ref: false });
 }

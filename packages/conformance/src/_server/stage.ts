@@ -4,7 +4,7 @@ import type { JsonObject } from "@envport/wire";
 import { isJsonObject } from "@envport/wire";
 import { Mismatch, NotClaimed } from "../_mismatch.ts";
 import type { Patience } from "../_patience.ts";
-import { until } from "../_patience.ts";
+import { atMost, until } from "../_patience.ts";
 import type { Address } from "../_raw_connection.ts";
 import { RawConnection } from "../_raw_connection.ts";
 import { Talk } from "../_talk.ts";
@@ -228,7 +228,7 @@ export class ServerStage {
       );
       await talk.raw.rest("the end after bye");
     });
-    await Promise.race([Promise.allSettled(leaving), sleep(CLEAN_UP_MS)]);
+    await atMost(Promise.allSettled(leaving), CLEAN_UP_MS);
     for (const { raw } of this.#talks) raw.destroy();
   }
 }
