@@ -3,61 +3,13 @@ import { EnvportError } from "@envport/wire";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { parseDType } from "./_dtype.ts";
+import { key, tree } from "./_testing_trees.ts";
 import { decode } from "./decode.ts";
 import type { FrameValue } from "./encode.ts";
 import { encode } from "./encode.ts";
-import { Float64 } from "./float64.ts";
-import type { DType, TypedData } from "./nd_array.ts";
+import type { DType } from "./nd_array.ts";
 import { NdArray } from "./nd_array.ts";
 import { NumpyScalar } from "./numpy_scalar.ts";
-
-const DTYPES: DType[] = ["|b1", "|i1", "|u1"];
-for (const order of ["<", ">"] as const) {
-  for (const kind of ["i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8"] as const) {
-    DTYPES.push(`${order}${kind}`);
-  }
-}
-
-const array = fc
-  .tuple(
-    fc.constantFrom(...DTYPES),
-    fc.array(fc.nat(4), { maxLength: 4 }),
-    fc.uint8Array({ minLength: 2048, maxLength: 2048 }),
-  )
-  .map(([dtype, shape, bytes]) => {
-    const { size, array: Elements } = parseDType(dtype);
-    const count = shape.reduce((product, dimension) => product * dimension, 1);
-    return new NdArray(new Elements(bytes.slice(0, count * size).buffer) as TypedData, shape, dtype);
-  });
-const key = fc.string({ unit: "grapheme" }).filter((text) => text !== "__proto__");
-const plain = fc.oneof(
-  fc.constant(null),
-  fc.boolean(),
-  fc.double(),
-  fc.maxSafeInteger(),
-  fc.string({ unit: "grapheme" }),
-  fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n - 1n }),
-  fc.bigInt({ min: -(2n ** 63n), max: -(2n ** 53n) }),
-  fc.uint8Array(),
-);
-/** Whole floats are told from integers by their class. */
-const exactFloat = (value: unknown): unknown =>
-  typeof value === "number" && Object.is(value, -0) ? 0.5 : value;
-const leaf = fc.oneof(
-  plain.map(exactFloat),
-  array,
-  fc.integer().map((value) => new Float64(value)),
-  fc.double().map((value) => new NumpyScalar(value, "<f8")),
-);
-const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
-  tree: fc.oneof(
-    { maxDepth: 4 },
-    leaf,
-    fc.array(tie("tree"), { maxLength: 6 }),
-    fc.array(fc.tuple(key, tie("tree")), { maxLength: 6 }).map((entries) => new Map(entries)),
-  ),
-}));
 
 test("a random tree comes back as it was, at every alignment", () => {
   fc.assert(
