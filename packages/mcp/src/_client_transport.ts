@@ -10,12 +10,12 @@ import type { McpTarget } from "./_mcp_target.ts";
 /** The code of the error that stands in for a reply which cannot come any more. */
 export const LOST_CODE = -32_099;
 
-/** Waits between tries to get a stream back: about 8 s altogether. */
+/** Waits between tries to get a stream back: about 11 s altogether where the server does not name one. */
 const RECONNECTION = {
   initialReconnectionDelay: 100,
   maxReconnectionDelay: 2_000,
   reconnectionDelayGrowFactor: 1.7,
-  maxRetries: 8,
+  maxRetries: 10,
 };
 
 type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport["send"]>[1]>;
@@ -28,21 +28,39 @@ interface Pending {
   lastEventId: string | undefined;
 }
 
+/** The stream of what the server says by itself, as far as it is broken. */
+interface Broken {
+  /** How often it was tried to get it back. */
+  tries: number;
+  /** The id of its latest event; undefined if there was none, or the server does not keep what came after. */
+  lastEventId: string | undefined;
+}
+
 /**
  * Streamable HTTP as the library has it, and every request comes to an end: one whose stream is gone for good fails at
- * once instead of at its time-out, and one that is cancelled gives its connection back.
+ * once instead of at its time-out, and one that is cancelled gives its connection back. The stream of what the server says
+ * by itself, which the library gives up in the end, is opened again once the server answers.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #http: HttpFetch;
   readonly #pending = new Map<RequestId, Pending>();
+  #broken: Broken | undefined;
 
   constructor(target: McpTarget) {
     const client = new HttpFetch(target);
     super(target.url, {
       fetch: async (input, init) => {
-        const response = await client.fetch(input, init);
-        this.#notice(new Headers(init?.headers).get("last-event-id"), response);
-        return response;
+        const lastEventId = new Headers(init?.headers).get("last-event-id") ?? undefined;
+        const isGet = init?.method === "GET";
+        try {
+          const response = await client.fetch(input, init);
+          if (isGet) this.#noticeStream(lastEventId, response.status);
+          else if (response.ok) this.#repair();
+          return response;
+        } catch (error) {
+          if (isGet) this.#noticeStream(lastEventId, undefined);
+          throw error;
+        }
       },
       requestInit: { headers: authorization(target) },
       reconnectionOptions: RECONNECTION,
@@ -96,14 +114,30 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#http.close();
   }
 
-  /** A stream that the server refuses to go on with will not come back. */
-  #notice(lastEventId: string | null, response: Response): void {
-    if (lastEventId === null || response.status < 400 || response.status >= 500) return;
-    for (const [id, pending] of this.#pending) {
-      if (pending.lastEventId !== lastEventId) continue;
-      this.#lose(id, `the server does not know its stream any more (HTTP ${String(response.status)})`);
-      pending.stream.abort();
+  /** A request's stream that the server refuses to go on with will not come back. */
+  #noticeStream(lastEventId: string | undefined, status: number | undefined): void {
+    const isRefused = status !== undefined && status >= 400 && status < 500;
+    const own = [...this.#pending].find(([, pending]) => pending.lastEventId === lastEventId);
+    if (lastEventId === undefined || !own) {
+      const works = status === 405 || (status !== undefined && status < 400);
+      const tries = (this.#broken?.tries ?? 0) + 1;
+      this.#broken = works ? undefined : { tries, lastEventId: isRefused ? undefined : lastEventId };
+    } else if (isRefused) {
+      const [id, { stream }] = own;
+      this.#lose(id, `the server does not know its stream any more (HTTP ${String(status)})`);
+      stream.abort();
     }
+  }
+
+  /** Opens the stream of what the server says by itself again, once the library has given it up. */
+  #repair(): void {
+    const broken = this.#broken;
+    if (!broken || broken.tries < RECONNECTION.maxRetries) return;
+    this.#broken = undefined;
+    // Without an id the stream begins anew. If it fails, the next answer is the next chance.
+    this.resumeStream(broken.lastEventId as string).catch(() => {
+      if (this.#broken) this.#broken.tries = RECONNECTION.maxRetries;
+    });
   }
 
   #noticeCancelled(message: JSONRPCMessage): void {

@@ -97,7 +97,7 @@ export class ServedSession {
 }
 
 /** What clients are told to wait before they ask for a broken stream again. */
-const RETRY_MS = 250;
+const RETRY_MS = 500;
 
 /**
  * Connects a server of either generation of the library: those of the first look for the request's headers in another

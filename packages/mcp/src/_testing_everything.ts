@@ -253,6 +253,10 @@ function addOwnTools(server: McpServer, stats: ToolStats): void {
     { description: "Tells the request's Host", inputSchema: z.object({}) },
     (_, { http }) => text(JSON.stringify({ host: http?.req?.headers.get("host") })),
   );
+  server.registerTool("tell", { description: "Says that tools changed", inputSchema: z.object({}) }, () => {
+    server.sendToolListChanged();
+    return text("told");
+  });
   server.registerTool("grow", { description: "Adds a tool", inputSchema: z.object({}) }, () => {
     server.registerTool("grown", { description: "Came later", inputSchema: z.object({}) }, () =>
       text("grown"),

@@ -219,6 +219,8 @@ export class McpClient extends EventEmitter<McpClientEvents> implements Capabili
       ...(signal ? { signal } : {}),
       ...(maxTotalTimeout === undefined ? {} : { maxTotalTimeout }),
     };
+    // Many calls may share a signal; each takes its listeners away again.
+    if (signal) EventEmitter.setMaxListeners(0, signal);
     try {
       const session = await this.#current(signal);
       try {
