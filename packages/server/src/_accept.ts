@@ -1,4 +1,4 @@
-import type { ByteStream, RequestMessage, Splice } from "@envport/wire";
+import type { ByteStream, PublishedCapability, RequestMessage, Splice } from "@envport/wire";
 import {
   ErrorCode,
   FramedStream,
@@ -9,6 +9,8 @@ import {
   readRequest,
   refuse,
 } from "@envport/wire";
+import type { Access, Principal } from "./_access.ts";
+import { mayReach } from "./_access.ts";
 import { ControlSession } from "./_control_session.ts";
 import type { Sessions } from "./_sessions.ts";
 import { serveTunnel } from "./_tunnel.ts";
@@ -22,7 +24,10 @@ const PREFACE_BYTES = 64 * 1024;
 export interface ConnectionContext {
   env: Environment;
   sessions: Sessions;
+  access: Access;
   logger: Logger;
+  /** Where the connection comes from. */
+  source: string;
   /** In milliseconds (CONN-3). */
   prefaceTimeout: number;
   maxFrameBytes: number;
@@ -137,16 +142,36 @@ export class Connection {
       return;
     }
     const request: RequestMessage = readRequest(parseFrame(first));
-    this.#framed.maxFrameBytes = this.#context.maxFrameBytes;
     const { env, sessions, logger } = this.#context;
+    const principal = await this.#identify(request);
+    if (!principal) return;
+    this.#framed.maxFrameBytes = this.#context.maxFrameBytes;
     if (request.method === "tunnel.open") {
       const { dialTimeout, halfCloseTimeout, onTunnel } = this.#context;
-      const options = { dialTimeout, halfCloseTimeout, logger, onOpen: onTunnel };
+      const options = {
+        dialTimeout,
+        halfCloseTimeout,
+        logger,
+        mayReach: (capability: PublishedCapability) => mayReach(principal, capability),
+        onOpen: onTunnel,
+      };
       await serveTunnel(this.#framed, request, env, options, this.#aborted.signal);
       return;
     }
-    this.#session = new ControlSession(this.#framed, env, sessions, logger);
+    this.#session = new ControlSession(this.#framed, { env, sessions, logger, principal });
     await this.#session.run(first);
+  }
+
+  /** Who speaks; undefined for somebody who has been told that they may not (SESS-10). */
+  async #identify({ id, method, params }: RequestMessage): Promise<Principal | undefined> {
+    const { access, source, logger } = this.#context;
+    try {
+      return await access.identify(method, params, source);
+    } catch (error) {
+      logger.log("warn", "a connection was refused", { source, reason: (error as Error).message });
+      await refuse(this.#framed, error as ProtocolError, id ?? null);
+      return undefined;
+    }
   }
 
   /** Nothing that follows an invalid first line is ever read (CONN-4). */

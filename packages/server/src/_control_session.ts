@@ -1,11 +1,23 @@
 import type { FramedStream, JsonObject, RequestMessage, RpcContext } from "@envport/wire";
 import { ErrorCode, ProtocolError, RpcServer, encodeFrame, isJsonObject, own } from "@envport/wire";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Principal } from "./_access.ts";
+import { mayReach } from "./_access.ts";
 import { publicError } from "./_public_error.ts";
 import type { Session, SessionCall, SessionConnection, Sessions } from "./_sessions.ts";
 import { cancelledError } from "./_task_runner.ts";
 import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
+
+/** What a control session is about. */
+export interface ControlSessionContext {
+  env: Environment;
+  /** The server's sessions. */
+  sessions: Sessions;
+  logger: Logger;
+  /** Who speaks. */
+  principal: Principal;
+}
 
 /** A request in its turn. */
 interface Call {
@@ -28,6 +40,7 @@ export class ControlSession implements SessionConnection {
   readonly #env: Environment;
   readonly #sessions: Sessions;
   readonly #logger: Logger;
+  readonly #principal: Principal;
   readonly #rpc: RpcServer;
   readonly #framed: FramedStream;
   readonly #methods: ReadonlyMap<string, Method>;
@@ -45,16 +58,15 @@ export class ControlSession implements SessionConnection {
 
   /**
    * @param framed The connection; its first line has been read.
-   * @param env What is served.
-   * @param sessions The server's sessions.
-   * @param logger The server's log.
+   * @param context What is served, and to whom.
    */
-  constructor(framed: FramedStream, env: Environment, sessions: Sessions, logger: Logger) {
+  constructor(framed: FramedStream, { env, sessions, logger, principal }: ControlSessionContext) {
     this.#framed = framed;
     this.#env = env;
     this.#sessions = sessions;
     this.#logger = logger;
-    this.#session = sessions.open(this);
+    this.#principal = principal;
+    this.#session = sessions.open(this, principal.holder);
     this.#cut = new Promise((resolve) => (this.#resolveCut = resolve));
     this.#rpc = new RpcServer(framed, {
       handle: (request, context) => this.#handle(request, context),
@@ -118,6 +130,7 @@ export class ControlSession implements SessionConnection {
   #handle(request: RequestMessage, context: RpcContext): Promise<JsonObject> | JsonObject {
     const { method, params } = request;
     if (method === "ping") return {};
+    if (method.startsWith("tasks.") && this.#principal.role === "agent") throw forbidden(method);
     if (method === "tasks.cancel") return this.#cancel();
     if (method === "hello" && !this.#namesAnother(params)) return this.#hello(params);
     const done = this.#inTurn({ request, context, controller: new AbortController() });
@@ -163,7 +176,7 @@ export class ControlSession implements SessionConnection {
     return {
       session_id: this.#session.id,
       env: { name, version },
-      bindings: this.#env.toBindings(),
+      bindings: this.#env.toBindings((capability) => mayReach(this.#principal, capability)),
       protocol: "envport/1",
       capabilities: CAPABILITIES,
     };
@@ -230,4 +243,10 @@ export class ControlSession implements SessionConnection {
     this.#logger.log("warn", `${request.method} failed`, { session: this.#session.id, error });
     return publicError(error);
   }
+}
+
+/** SESS-10: an agent may not grade itself. */
+function forbidden(method: string): ProtocolError {
+  const message = `${method} is for the orchestrator: this connection has an agent's token`;
+  return new ProtocolError(ErrorCode.unauthorized, message, { type: "forbidden" });
 }

@@ -22,6 +22,8 @@ export interface StoredResult {
  */
 export interface Session<C, R> {
   readonly id: string;
+  /** Whose token began it: nobody else resumes or adopts it (SESS-10). */
+  readonly holder: string;
   /** The connection that speaks for it now; undefined for a parked session. */
   connection: C | undefined;
   /** The task that it started or adopted, until the task is over. */
@@ -92,10 +94,12 @@ export class SessionTable<C extends TableConnection, R> {
    *
    * @param id A fresh id (SESS-3).
    * @param connection The connection that speaks for it.
+   * @param holder Whose token it carried.
    */
-  open(id: string, connection: C): Session<C, R> {
+  open(id: string, connection: C, holder = ""): Session<C, R> {
     const session: Session<C, R> = {
       id,
+      holder,
       connection,
       runner: undefined,
       graded: false,
@@ -144,7 +148,7 @@ export class SessionTable<C extends TableConnection, R> {
     now: number,
   ): { session: Session<C, R>; displaced: C | undefined } {
     const session = this.#sessions.get(id);
-    if (!session) throw refusal(`unknown session: '${id}'`, "unknown-session");
+    if (session?.holder !== own.holder) throw refusal(`unknown session: '${id}'`, "unknown-session");
     const displaced = session.connection;
     if (displaced !== undefined && !takeover) {
       throw refusal(`session '${id}' has a live connection`, "live-session");
@@ -173,7 +177,7 @@ export class SessionTable<C extends TableConnection, R> {
     if (own.result && (own.replay || !own.result.delivered)) return "result";
     if (own.graded) throw noTask();
     const candidates = [...this.#sessions.values()].filter(
-      (session) => session !== own && isUnattended(session),
+      (session) => session !== own && session.holder === own.holder && isUnattended(session),
     );
     const [only] = candidates;
     if (!only) throw noTask();

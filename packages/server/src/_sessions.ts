@@ -71,9 +71,9 @@ export class Sessions {
     return { live: this.#table.liveCount, parked: this.#table.parkedCount };
   }
 
-  /** Begins a session with 128 random bits as its id (SESS-3). */
-  open(connection: SessionConnection): Session {
-    return this.#table.open(`sess-${randomBytes(16).toString("hex")}`, connection);
+  /** Begins a session with 128 random bits as its id (SESS-3), for the holder of a token (SESS-10). */
+  open(connection: SessionConnection, holder: string): Session {
+    return this.#table.open(`sess-${randomBytes(16).toString("hex")}`, connection, holder);
   }
 
   /** Parks or forgets a session whose connection is gone (SESS-4). */

@@ -21,6 +21,8 @@ export interface TunnelOptions {
   dialTimeout: number;
   /** In milliseconds (TUN-3). */
   halfCloseTimeout: number;
+  /** Which capabilities may be opened (SESS-10). */
+  mayReach(this: void, capability: PublishedCapability): boolean;
   /** Called with each tunnel that has been opened. */
   onOpen(this: void, capability: string, tunnel: Splice): void;
   logger: Logger;
@@ -46,7 +48,7 @@ export async function serveTunnel(
   let capability: PublishedCapability;
   let daemon: ByteStream;
   try {
-    capability = findCapability(env, own(request.params, "capability"));
+    capability = findCapability(env, own(request.params, "capability"), options);
     daemon = await dial(capability, options.dialTimeout, AbortSignal.any([framed.lost, signal]));
   } catch (error) {
     const refusal = publicError(error);
@@ -55,10 +57,10 @@ export async function serveTunnel(
     else await linger(framed);
     return;
   }
-  const client = framed.release();
   if (request.id !== undefined) {
-    client.stream.write(encodeFrame({ id: request.id, result: { capability: capability.name } }));
+    framed.stream.write(encodeFrame({ id: request.id, result: { capability: capability.name } }));
   }
+  const client = framed.release();
   const spliced = splice(client, daemon, { halfCloseTimeout: options.halfCloseTimeout });
   const abort = (): void => spliced.abort();
   signal.addEventListener("abort", abort, { once: true });
@@ -69,11 +71,11 @@ export async function serveTunnel(
 }
 
 /** The published capability of a name, if its daemon can be dialled (TUN-2). */
-function findCapability(env: Environment, name: unknown): PublishedCapability {
+function findCapability(env: Environment, name: unknown, { mayReach }: TunnelOptions): PublishedCapability {
   if (typeof name !== "string") {
     throw new ProtocolError(ErrorCode.invalidParams, "tunnel.open: 'capability' must be a string");
   }
-  const capability = env.capabilities.find((candidate) => candidate.name === name);
+  const capability = env.capabilities.find((candidate) => candidate.name === name && mayReach(candidate));
   if (!capability) {
     throw new ProtocolError(ErrorCode.serverError, `unknown capability: '${name}'`, {
       type: "unknown-capability",

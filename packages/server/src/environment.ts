@@ -188,9 +188,13 @@ export class Environment {
     return this.#services.downReason(name);
   }
 
-  /** The capabilities as `hello` publishes them. */
-  toBindings(): JsonObject[] {
-    return this.capabilities.map(toManifest);
+  /**
+   * The capabilities as `hello` publishes them.
+   *
+   * @param isListed Which ones.
+   */
+  toBindings(isListed: (capability: Capability) => boolean = () => true): JsonObject[] {
+    return this.capabilities.filter(isListed).map(toManifest);
   }
 
   /**

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { AccessTokens, Role, TokenSource } from "./access_tokens.ts";
 export type { Answer } from "./answer.ts";
 export { Environment } from "./environment.ts";
 export type { EnvironmentOptions, Hook, InitializeHook, TaskEndHook, UseOptions } from "./environment.ts";
@@ -12,7 +13,7 @@ export { consoleLogger } from "./logger.ts";
 export type { ConsoleLoggerOptions, LogLevel, Logger } from "./logger.ts";
 export type { Schema, SchemaOutput } from "./schema.ts";
 export { serve } from "./serve.ts";
-export type { ServeOptions, Server, ServerEvents, ServerStats } from "./serve.ts";
+export type { ServeOptions, Server, ServerEvents, ServerStats, ServerTlsOptions } from "./serve.ts";
 export type { StreamStats } from "./_stream_counter.ts";
 export type {
   ArgsOf,

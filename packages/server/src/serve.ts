@@ -1,13 +1,34 @@
 import type { EventEmitter } from "node:events";
 import type { StreamStats } from "./_stream_counter.ts";
-import { TcpServer } from "./_tcp_server.ts";
+import { ControlServer } from "./_control_server.ts";
+import { resolveEndpoints } from "./_endpoints.ts";
+import type { AccessTokens } from "./access_tokens.ts";
 import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
 
 /** Options of {@linkcode serve}; times are in milliseconds. */
 export interface ServeOptions {
   /**
-   * Address to bind. Anything but loopback needs `insecure` (CONN-6).
+   * Addresses to listen at, in place of `host` and `port` (CONN-5): `tcp://host:port`, `tls://…`, `ws://host:port/path`,
+   * `wss://…`, `unix:///path`. Port 0 = any that is free. `ws` and `wss` need the package `ws`.
+   */
+  listen?: string | readonly string[] | undefined;
+  /** The server's key and certificate, for `tls://` and `wss://`. */
+  tls?: ServerTlsOptions | undefined;
+  /**
+   * Who may come in (SESS-10): with it, the first frame of a connection must carry a token.
+   *
+   * @default everyone who reaches the address
+   */
+  tokens?: AccessTokens | undefined;
+  /**
+   * Origins of web pages that may open a WebSocket, such as `https://viewer.example`. All others are refused.
+   *
+   * @default {[]}
+   */
+  allowedOrigins?: readonly string[] | undefined;
+  /**
+   * Address to bind. Anything but loopback needs `tokens`, client certificates, or `insecure` (CONN-6).
    *
    * @default {"127.0.0.1"}
    */
@@ -92,6 +113,15 @@ export interface ServeOptions {
   logger?: Logger | undefined;
 }
 
+/** Keys of a server, in PEM form (CONN-5). */
+export interface ServerTlsOptions {
+  readonly key: string | Buffer;
+  /** The certificate, and those between it and the authority. */
+  readonly cert: string | Buffer;
+  /** The authority of the clients' certificates: with it, a client must have one. */
+  readonly ca?: string | Buffer | undefined;
+}
+
 /** Figures of a server. */
 export interface ServerStats {
   /** Connections open now, of every kind. */
@@ -111,10 +141,12 @@ export interface ServerEvents {
 
 /** A server that is listening. */
 export interface Server extends EventEmitter<ServerEvents> {
-  /** The port that it listens on. */
+  /** The port that it listens on, the first if there are several; 0 if there is none, but a unix socket. */
   readonly port: number;
-  /** What a client connects to: `tcp://127.0.0.1:8765`. */
+  /** What a client connects to: `tcp://127.0.0.1:8765`; the first if there are several. */
   readonly url: string;
+  /** All addresses, in the order of `listen`. */
+  readonly urls: readonly string[];
   /** The figures of now. */
   stats(): ServerStats;
   /** Stops (TASK-11): no new connection, every task cancelled and cleaned up, hooks and services stopped. Idempotent. */
@@ -123,14 +155,15 @@ export interface Server extends EventEmitter<ServerEvents> {
 }
 
 /**
- * Starts an environment's services and serves it on one TCP port.
+ * Starts an environment's services and serves it on one port.
  *
  * @param env What to serve.
  * @param options Address, limits and times.
  * @returns The server, once the port is bound.
  * @throws {EnvportError} If a service or hook fails (`service-failed`) or the address is taken (`address-in-use`); what
  *   had started is stopped again.
- * @throws {TypeError} If the host is not loopback and `insecure` is not set.
+ * @throws {TypeError} If an address is not loopback and neither `tokens`, nor client certificates, nor `insecure` are set;
+ *   if a token is empty or cannot be read.
  * @throws {RangeError} If a number among the options makes no sense.
  *
  * @example
@@ -143,13 +176,7 @@ export interface Server extends EventEmitter<ServerEvents> {
  * ```
  */
 export async function serve(env: Environment, options: ServeOptions = {}): Promise<Server> {
-  const { host = "127.0.0.1", insecure = false } = options;
-  if (!insecure && !isLoopback(host)) {
-    throw new TypeError(
-      `Cannot serve on host '${host}' as everyone who reaches it could run tasks: bind 127.0.0.1, or pass insecure: true in a container that is shielded otherwise`,
-    );
-  }
-  const server = new TcpServer(env, options);
+  const server = new ControlServer(env, resolveEndpoints(options), options);
   const signals = options.signals ? new SignalStop(server) : undefined;
   try {
     await server.start();
@@ -163,16 +190,12 @@ export async function serve(env: Environment, options: ServeOptions = {}): Promi
   return server;
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
 /** Closes a server on the first signal and ends the process; it is gone within the grace, or at the next signal. */
 class SignalStop {
-  readonly #server: TcpServer;
+  readonly #server: ControlServer;
   stopping = false;
 
-  constructor(server: TcpServer) {
+  constructor(server: ControlServer) {
     this.#server = server;
     server.once("close", this.stopListening);
     process.on("SIGTERM", this.#onSignal).on("SIGINT", this.#onSignal);

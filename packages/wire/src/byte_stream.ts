@@ -10,6 +10,11 @@ export interface ByteStream extends Duplex {
    * are not plain TCP sockets adds its own; without one, {@linkcode resetStream} can only destroy the stream.
    */
   resetAndDestroy?(): unknown;
+  /**
+   * Transports of messages only: from now on what is written is no longer frames, but bytes of a capability stream
+   * (CONN-5). {@linkcode FramedStream.release} calls it.
+   */
+  beginBytes?(): void;
   /** TCP only: undefined once the connection is no more. */
   readonly remoteAddress?: string | undefined;
   /** TCP only. */

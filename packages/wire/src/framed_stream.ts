@@ -128,7 +128,7 @@ export class FramedStream {
   }
 
   /**
-   * Stops reading lines; a read that waits rejects. The caller must listen to the stream, for `error` too, before it
+   * Stops reading lines; a read that waits rejects. Frames must have been written before. The caller must listen to the stream, for `error` too, before it
    * yields to the event loop.
    *
    * @returns The stream, and the bytes that belong to whatever follows the last line (FRAME-3).
@@ -138,6 +138,7 @@ export class FramedStream {
     this.#released = true;
     this.#wake?.();
     stream.pause();
+    stream.beginBytes?.();
     stream
       .off("data", this.#onData)
       .off("end", this.#onEnd)

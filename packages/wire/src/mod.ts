@@ -13,6 +13,8 @@ export { formatCapabilityUrl, normalizeUrl, parseCapabilityUrl, routeUrl } from 
 export type { CapabilityUrlParts, UrlDefaults } from "./capability_url.ts";
 export { encodeFrame } from "./encode_frame.ts";
 export type { OutgoingMessage } from "./encode_frame.ts";
+export { formatEndpointUrl, parseEndpointUrl } from "./endpoint_url.ts";
+export type { EndpointUrl } from "./endpoint_url.ts";
 export { EnvportError } from "./envport_error.ts";
 export type { EnvportErrorCode } from "./envport_error.ts";
 export { ErrorCode } from "./error_code.ts";
@@ -39,3 +41,5 @@ export type { RpcContext, RpcEnd, RpcServerOptions } from "./rpc_server.ts";
 export type { DialTarget, PublishedCapability, Service } from "./service.ts";
 export { splice } from "./splice.ts";
 export type { Splice, SpliceOptions } from "./splice.ts";
+export { WebSocketStream } from "./web_socket_stream.ts";
+export type { WebSocketLike, WebSocketStreamOptions } from "./web_socket_stream.ts";

@@ -1,10 +1,11 @@
 import { EventEmitter } from "node:events";
-import net from "node:net";
-import type { ByteStream, Splice } from "@envport/wire";
-import { EnvportError, SOCKET_OPTIONS, consoleLogger } from "@envport/wire";
+import type { ByteStream, EndpointUrl, Splice } from "@envport/wire";
+import { EnvportError, consoleLogger } from "@envport/wire";
 import { Connection } from "./_accept.ts";
+import { Access } from "./_access.ts";
 import type { Limits } from "./_limits.ts";
-import { checkNumber, resolveLimits } from "./_limits.ts";
+import { resolveLimits } from "./_limits.ts";
+import { Listener } from "./_listener.ts";
 import { safeLogger } from "./_safe_logger.ts";
 import { Sessions } from "./_sessions.ts";
 import { StreamCounter } from "./_stream_counter.ts";
@@ -13,53 +14,59 @@ import type { Environment } from "./environment.ts";
 import type { Logger } from "./logger.ts";
 import type { ServeOptions, Server, ServerEvents, ServerStats } from "./serve.ts";
 
-/** Connections that wait to be accepted: a burst of clients must not meet SYN retransmissions (TUN-5). */
-const BACKLOG = 4096;
-
 /** How long connections that were cut may take to be over, in milliseconds; what hangs in an abandoned task is left. */
 const ABORT_MS = 500;
 
-/** An environment on a TCP port. */
-export class TcpServer extends EventEmitter<ServerEvents> implements Server {
+/** An environment on a port, or on several. */
+export class ControlServer extends EventEmitter<ServerEvents> implements Server {
   readonly #env: Environment;
-  readonly #host: string;
-  /** The one that was asked for, then the one that is bound. */
-  #port: number;
   readonly #limits: Limits;
   readonly #logger: Logger;
   readonly #sessions: Sessions;
+  readonly #access: Access;
   readonly #counter = new StreamCounter();
   /** Each with what resolves when it is over. */
   readonly #connections = new Map<Connection, Promise<void>>();
-  readonly #listener: net.Server;
+  readonly #listeners: readonly Listener[];
   readonly #stopped = new AbortController();
   #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   /**
    * @param env What to serve.
-   * @param options Address, limits and times.
+   * @param endpoints Where.
+   * @param options Tokens, limits and times.
    */
-  constructor(env: Environment, options: ServeOptions) {
+  constructor(env: Environment, endpoints: readonly EndpointUrl[], options: ServeOptions) {
     super();
     this.#env = env;
-    this.#host = options.host ?? "127.0.0.1";
-    this.#port = options.port ?? 0;
-    checkNumber("port", this.#port, 65_535);
     this.#limits = resolveLimits(options);
     this.#logger = safeLogger(options.logger ?? consoleLogger());
     this.#sessions = new Sessions(env, { ...this.#limits, logger: this.#logger });
-    this.#listener = net.createServer({ ...SOCKET_OPTIONS, pauseOnConnect: true }, (socket) => {
-      void this.#accept(socket);
-    });
+    this.#access = new Access(options.tokens);
+    const { maxFrameBytes, maxConnections, prefaceTimeout } = this.#limits;
+    const context = {
+      tls: options.tls,
+      allowedOrigins: options.allowedOrigins ?? [],
+      maxFrameBytes,
+      maxConnections,
+      prefaceTimeout,
+      logger: this.#logger,
+      onStream: (stream: ByteStream, source: string) => void this.#accept(stream, source),
+    };
+    this.#listeners = endpoints.map((endpoint) => new Listener(endpoint, context));
   }
 
   get port(): number {
-    return this.#port;
+    return this.#listeners.find(({ port }) => port !== undefined)?.port ?? 0;
   }
 
   get url(): string {
-    return `tcp://${this.#host.includes(":") ? `[${this.#host}]` : this.#host}:${String(this.port)}`;
+    return this.urls[0]!;
+  }
+
+  get urls(): readonly string[] {
+    return this.#listeners.map(({ url }) => url);
   }
 
   /** How long stopping may take, in milliseconds. */
@@ -88,29 +95,23 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
   }
 
   async #listen(): Promise<void> {
-    this.#stopped.signal.throwIfAborted();
-    const address = { host: this.#host, port: this.#port };
-    await new Promise<void>((resolve, reject) => {
-      this.#listener.once("error", (error: NodeJS.ErrnoException) => {
-        reject(listenError(error, address));
-      });
-      this.#listener.listen({ ...address, backlog: BACKLOG }, resolve);
-    });
-    this.#port = (this.#listener.address() as net.AddressInfo).port;
-    this.#listener.removeAllListeners("error").on("error", (error) => {
-      this.#logger.log("error", "a connection could not be accepted", { error });
-    });
+    for (const listener of this.#listeners) {
+      this.#stopped.signal.throwIfAborted();
+      await listener.listen();
+    }
     if (!this.#stopped.signal.aborted) return;
-    await this.#closeListener();
+    await this.#closeListeners();
     this.#stopped.signal.throwIfAborted();
   }
 
-  async #accept(stream: ByteStream): Promise<void> {
+  async #accept(stream: ByteStream, source: string): Promise<void> {
     const connection = new Connection(stream, {
       ...this.#limits,
       env: this.#env,
       sessions: this.#sessions,
+      access: this.#access,
       logger: this.#logger,
+      source,
       onTunnel: (capability, tunnel) => this.#countTunnel(capability, tunnel),
     });
     if (this.#connections.size >= this.#limits.maxConnections) {
@@ -141,7 +142,7 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
 
   async #close(): Promise<void> {
     this.#stopped.abort(new EnvportError("closed", "Cannot go on as the server was closed"));
-    const listenerClosed = this.#closeListener();
+    const listenersClosed = this.#closeListeners();
     const { shutdownGrace } = this.#limits;
     if (!(await within(this.#stop(shutdownGrace / 2), shutdownGrace))) {
       this.#logger.log("warn", "stopping took too long; what was left is abandoned", {
@@ -149,14 +150,13 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
       });
     }
     for (const connection of this.#connections.keys()) connection.abort();
-    await listenerClosed;
+    await listenersClosed;
     await within(Promise.all(this.#connections.values()), ABORT_MS);
     this.emit("close");
   }
 
-  async #closeListener(): Promise<void> {
-    if (!this.#listener.listening) return;
-    await new Promise<void>((resolve) => this.#listener.close(() => resolve()));
+  async #closeListeners(): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
 
   /**
@@ -176,21 +176,4 @@ export class TcpServer extends EventEmitter<ServerEvents> implements Server {
     await this.#sessions.stop();
     await Promise.all([...this.#connections.keys()].map((connection) => connection.finish()));
   }
-}
-
-function listenError(
-  error: NodeJS.ErrnoException,
-  { host, port }: { host: string; port: number },
-): EnvportError {
-  const where = `${host}:${String(port)}`;
-  if (error.code === "EADDRINUSE") {
-    return new EnvportError(
-      "address-in-use",
-      `Cannot listen on ${where} as another program does (EADDRINUSE): choose another port, or 0 for any`,
-      { cause: error },
-    );
-  }
-  return new EnvportError("service-failed", `Cannot listen on ${where}: ${error.code ?? error.message}`, {
-    cause: error,
-  });
 }
