@@ -1,9 +1,10 @@
 import { Client } from "@modelcontextprotocol/client";
 import type { Notification, Transport } from "@modelcontextprotocol/client";
 import { EnvportError } from "@envport/wire";
-import { HttpTransport, SseTransport } from "./_client_transport.ts";
+import { HttpTransport } from "./_http_transport.ts";
 import type { McpTarget } from "./_mcp_target.ts";
 import { openWebSocket } from "./_open_web_socket.ts";
+import { SseTransport } from "./_sse_transport.ts";
 import type { McpConnectOptions } from "./mcp_client_options.ts";
 
 const CONNECT_MS = 30_000;

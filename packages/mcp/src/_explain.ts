@@ -1,7 +1,7 @@
 import { SdkError, SdkErrorCode, SseError, UnauthorizedError } from "@modelcontextprotocol/client";
 import { EnvportError, ProtocolError, isJsonObject } from "@envport/wire";
 import type { EnvportErrorCode, ProtocolErrorData } from "@envport/wire";
-import { isLost } from "./_client_transport.ts";
+import { isLost } from "./_http_transport.ts";
 
 /** The HTTP status in an error of the library or of ours. */
 export function statusOf(error: unknown): number | undefined {

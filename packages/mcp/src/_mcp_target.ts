@@ -70,3 +70,8 @@ function transportOf(
       return fail("'transport' must be streamable-http, sse or websocket", named);
   }
 }
+
+/** The headers that prove who is asking. */
+export function authorization({ authToken }: McpTarget): Record<string, string> {
+  return authToken === undefined ? {} : { authorization: `Bearer ${authToken}` };
+}

@@ -82,12 +82,13 @@ export async function serveV1Http(): Promise<Capability> {
 }
 
 /** Serves over HTTP with server-sent events, as servers did until 2025, until the test ends. */
-export async function serveV1Sse(): Promise<Capability> {
+export async function serveV1Sse(streams: ServerResponse[] = []): Promise<Capability> {
   const transports = new Map<string, SSEServerTransport>();
   const port = await listening(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, "http://localhost");
     if (request.method === "GET" && pathname === "/sse") {
       const transport = new SSEServerTransport("/messages", response);
+      streams.push(response);
       transports.set(transport.sessionId, transport);
       return await v1Server().connect(transport);
     }

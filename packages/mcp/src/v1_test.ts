@@ -2,6 +2,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { describe, onTestFinished, test } from "vitest";
 import { at, portOf, proxied, started, tunnelled, until } from "./_testing.ts";
 import { serveV1Http, serveV1Sse, v1Server } from "./_testing_v1.ts";
@@ -95,15 +96,19 @@ test.each([
   },
 );
 
-test("over server-sent events, a broken stream fails its calls at once and the next call opens another", async () => {
-  const capability = await serveV1Sse();
+const breaks = ["breaks", "ends"];
+test.each(breaks)("over server-sent events, a stream that %s fails its calls at once", async (how) => {
+  const streams: ServerResponse[] = [];
+  const capability = await serveV1Sse(streams);
   const proxy = await proxied(portOf(capability));
   const tools = await McpClient.connect(at(proxy.port, capability));
   onTestFinished(() => tools.close());
   let sessions = 0;
   tools.on("session", () => sessions++);
-  const call = tools.callTool("slow", { ticks: 10_000 }, { onProgress: () => proxy.cut() });
+  const onProgress = (): void => void (how === "ends" ? streams[0]!.end() : proxy.cut());
+  const call = tools.callTool("slow", { ticks: 10_000 }, { onProgress });
   await assert.rejects(call, { code: "connection-lost" });
+  // The next call opens another.
   assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).content, [{ type: "text", text: "5" }]);
   assert.equal(sessions, 1);
 });
