@@ -105,7 +105,10 @@ test.each(breaks)("over server-sent events, a stream that %s fails its calls at 
   onTestFinished(() => tools.close());
   let sessions = 0;
   tools.on("session", () => sessions++);
-  const onProgress = (): void => void (how === "ends" ? streams[0]!.end() : proxy.cut());
+  const onProgress = (): void => {
+    if (how === "ends") streams[0]!.end();
+    else proxy.cut();
+  };
   const call = tools.callTool("slow", { ticks: 10_000 }, { onProgress });
   await assert.rejects(call, { code: "connection-lost" });
   // The next call opens another.
