@@ -27,7 +27,7 @@ test("a server that conforms ends the command with 0, and a table", { timeout: 6
     "pass  ERR-2     Messages keep the words that peers match on",
     "pass  SESS-3    Ids are sess- and 128 random bits in hex",
     "",
-    "3 rules passed, 0 failed, 0 not claimed",
+    "rules: 3 passed, 0 failed, 0 not claimed",
     "",
   ]);
 });
@@ -37,7 +37,7 @@ test("the command is a program that prints, and ends with the exit code", { time
   const words = ["server", url, "--rule", "SESS-3"];
   const { code, stdout, stderr } = await cli(...words);
   expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
-  expect(stdout).toContain("0 rules passed, 1 failed, 0 not claimed");
+  expect(stdout).toContain("rules: 0 passed, 1 failed, 0 not claimed");
   expect(await cli("server")).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^Cannot try a server as .*\n$/),

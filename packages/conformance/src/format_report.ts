@@ -36,7 +36,7 @@ export function formatReport(report: Report, { verbose = false }: FormatReportOp
   if (model) lines.push(...formatModel(model));
   const count = (status: Status): string => String(rules.filter((rule) => rule.status === status).length);
   const failed = `${count("fail")} failed${model?.status === "fail" ? ", the model failed" : ""}`;
-  lines.push("", `${count("pass")} rules passed, ${failed}, ${count("not-claimed")} not claimed`);
+  lines.push("", `rules: ${count("pass")} passed, ${failed}, ${count("not-claimed")} not claimed`);
   return `${lines.join("\n")}\n`;
 }
 

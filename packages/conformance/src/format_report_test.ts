@@ -56,7 +56,7 @@ test("a report is a line for each rule, and what was sent, expected and got for 
       "          1. a",
       "          2. b",
       "",
-      "1 rules passed, 1 failed, the model failed, 1 not claimed",
+      "rules: 1 passed, 1 failed, the model failed, 1 not claimed",
       "",
     ].join("\n"),
   );
