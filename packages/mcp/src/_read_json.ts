@@ -26,7 +26,8 @@ export async function readJson(request: IncomingMessage, maxBytes: number): Prom
   if (Number(request.headers["content-length"]) > maxBytes) throw tooLong();
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // The connection has to live on for the answer.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBytes) throw tooLong();
     chunks.push(chunk);

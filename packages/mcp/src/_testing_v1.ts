@@ -63,6 +63,11 @@ async function listening(handler: Handler): Promise<number> {
 export async function serveV1Http(): Promise<Capability> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const port = await listening(async (request, response) => {
+    if (request.url === "/mcp/?moved") {
+      request.resume();
+      response.writeHead(307, { location: `http://${request.headers.host!}/mcp` }).end();
+      return;
+    }
     const body = request.method === "POST" ? await json(request) : undefined;
     let transport = transports.get(String(request.headers["mcp-session-id"]));
     if (!transport && isInitializeRequest(body)) {

@@ -3,9 +3,9 @@ import { isJsonObject } from "@envport/wire";
 import { WebSocket } from "ws";
 
 /** The subprotocol of MCP over WebSocket. */
-export const SUBPROTOCOL = "mcp";
+export const SUBPROTOCOL: string = "mcp";
 /** Longest message in either direction. */
-export const MAX_PAYLOAD = 256 * 1024 * 1024;
+export const MAX_PAYLOAD: number = 256 * 1024 * 1024;
 
 const PING_MS = 15_000;
 const CLOSE_MS = 1_000;

@@ -176,6 +176,20 @@ describe("what is answered", () => {
     await until(() => service.sessions === 0);
   });
 
+  test.each([true, false])(
+    "a message over the limit is refused, announced (%s) or not",
+    async (announced) => {
+      const service = await started(undefined, { maxMessageBytes: 10_000 });
+      const body = JSON.stringify({ ...INITIALIZE, pad: "x".repeat(1_000_000) });
+      const headers: Record<string, string> = announced ? {} : { "transfer-encoding": "chunked" };
+      const answer = await raw(service, { body, headers });
+      assert.deepEqual(
+        [answer.status, answer.message],
+        [413, "Payload Too Large: a message must have at most 10000 bytes"],
+      );
+    },
+  );
+
   test("an unknown session is not found, other methods are not allowed", async () => {
     const service = await started();
     const headers = { "mcp-session-id": "unknown" };

@@ -137,3 +137,10 @@ test("a single server takes one client at a time, and the next one once nobody i
   onTestFinished(() => second.close());
   assert.deepEqual((await second.callTool("add", { a: 2, b: 3 })).content, [{ type: "text", text: "5" }]);
 });
+
+test("a server that redirects to the same host is followed, through a forwarder", async () => {
+  const capability = await serveV1Http();
+  const client = await tunnelled({ ...capability, url: capability.url.replace("/mcp", "/mcp/?moved") });
+  const tools = await client.open(mcp);
+  assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).content, [{ type: "text", text: "5" }]);
+});
