@@ -1,4 +1,4 @@
-import type { MessageExtraInfo, Transport } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/server";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Events } from "./_event_store.ts";
@@ -46,6 +46,11 @@ export class ServedSession {
     const session = new ServedSession(server, options);
     await connectServer(server, session.#transport, options.onError);
     chain(session.#transport, () => session.#end());
+    const onmessage = session.#transport.onmessage;
+    session.#transport.onmessage = (message, extra) => {
+      onmessage?.(message, extra);
+      session.#noticeCancelled(message);
+    };
     session.#arm();
     return session;
   }
@@ -80,6 +85,19 @@ export class ServedSession {
     await this.#transport.close();
   }
 
+  /**
+   * A server does not answer what was cancelled, and the library would keep its stream, and the connection, for the rest
+   * of the session. An error ends it; the client waits for nothing any more.
+   */
+  #noticeCancelled(message: JSONRPCMessage): void {
+    if (!("method" in message) || message.method !== "notifications/cancelled") return;
+    const { requestId: id } = (message.params ?? {}) as { requestId?: RequestId };
+    if (id === undefined) return;
+    const answer = { jsonrpc: "2.0" as const, id, error: { code: CANCELLED, message: "Request cancelled" } };
+    // Which fails if it has been answered before.
+    setImmediate(() => void this.#transport.send(answer).catch(() => undefined));
+  }
+
   #arm(): void {
     clearTimeout(this.#timer);
     if (this.#ended || this.#open > 0) return;
@@ -96,6 +114,8 @@ export class ServedSession {
   }
 }
 
+/** Of JSON-RPC, as the language server protocol has it. */
+const CANCELLED = -32_800;
 /** What clients are told to wait before they ask for a broken stream again. */
 const RETRY_MS = 500;
 

@@ -54,6 +54,19 @@ test.each(["streamable-http", "websocket"] as const)(
   },
 );
 
+test("calls that a client of the first generation cancels give their connections back", async () => {
+  const service = await started(v1Server);
+  const proxy = await proxied(portOf(service.capability));
+  const tools = await v1Client(at(proxy.port, service.capability).url);
+  for (let i = 0; i < 10; i++) {
+    const controller = new AbortController();
+    const options = { signal: controller.signal, onprogress: () => controller.abort() };
+    await assert.rejects(tools.callTool({ name: "slow", arguments: { ticks: 10_000 } }, undefined, options));
+  }
+  // The library's client keeps a few connections to use them again; without an end, there are ten more.
+  await until(() => proxy.open < 8);
+});
+
 test("a server of the first generation finds the headers of the request where it looks for them", async () => {
   const { capability } = await started(v1Server);
   const client = new Client({ name: "first", version: "1.0.0" });
