@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -114,29 +114,37 @@ export async function until(
 
 /**
  * The package as JavaScript in a folder that every user can read, for programs that run as somebody else or die on
- * purpose. Returns the URL of its `mod.js`.
+ * purpose. Returns the path of its `mod.js`.
  */
 export async function builtCopy(): Promise<string> {
+  return join(await builtPackages(["sandbox"]), "node_modules/@envport/sandbox/dist/mod.js");
+}
+
+/** Packages of this repository as JavaScript, installed in a folder that every user can read. */
+export async function builtPackages(names: readonly string[]): Promise<string> {
   // Loaded here alone: it takes as long as most tests.
   const { default: ts } = await import("typescript");
+  const compilerOptions = {
+    module: ts.ModuleKind.ESNext,
+    target: ts.ScriptTarget.ES2022,
+    rewriteRelativeImportExtensions: true,
+    verbatimModuleSyntax: true,
+  };
   const folder = temporaryFolder();
-  const source = import.meta.dirname;
-  mkdirSync(join(folder, "dist"));
-  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-  for (const name of readdirSync(source)) {
-    if (name.endsWith(".cjs")) copyFileSync(join(source, name), join(folder, "dist", name));
-    if (!name.endsWith(".ts") || name.endsWith("_test.ts") || name === "_testing.ts") continue;
-    const { outputText } = ts.transpileModule(readFileSync(join(source, name), "utf8"), {
-      compilerOptions: {
-        module: ts.ModuleKind.ESNext,
-        target: ts.ScriptTarget.ES2022,
-        rewriteRelativeImportExtensions: true,
-        verbatimModuleSyntax: true,
-      },
-    });
-    writeFileSync(join(folder, "dist", name.replace(/\.ts$/, ".js")), outputText);
+  for (const name of names) {
+    const source = resolve(import.meta.dirname, "../..", name);
+    const target = join(folder, "node_modules/@envport", name);
+    mkdirSync(join(target, "dist"), { recursive: true });
+    copyFileSync(join(source, "package.json"), join(target, "package.json"));
+    for (const file of readdirSync(join(source, "src"))) {
+      const text = (): string => readFileSync(join(source, "src", file), "utf8");
+      if (file.endsWith(".cjs")) writeFileSync(join(target, "dist", file), text());
+      if (!file.endsWith(".ts") || file.endsWith("_test.ts") || file.startsWith("_testing")) continue;
+      const { outputText } = ts.transpileModule(text(), { compilerOptions });
+      writeFileSync(join(target, "dist", file.replace(/\.ts$/, ".js")), outputText);
+    }
   }
-  return join(folder, "dist", "mod.js");
+  return folder;
 }
 
 /** A Node program, as another user if asked. */

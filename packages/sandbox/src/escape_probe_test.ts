@@ -1,16 +1,20 @@
 import { execFileSync, spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SYSCALLS } from "./_syscall_numbers.ts";
-import { builtCopy, mark, temporaryFolder } from "./_testing.ts";
+import { builtPackages, mark, temporaryFolder } from "./_testing.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
 
 const PROBE = join(import.meta.dirname, "testdata", "escape_probe.pl");
+const REPOSITORY = resolve(import.meta.dirname, "../../..");
 const NOBODY = 65534;
 const isRoot = process.getuid!() === 0;
 
@@ -99,8 +103,8 @@ function wordsOf(found: Record<string, string | number>): string[] {
 const prefixed = (numbers: Record<string, number>) =>
   Object.fromEntries(Object.entries(numbers).map(([name, number]) => [`sys_${name}`, number]));
 
-/** Serves a sandbox from a process of its own, with secrets in its environment and open files, and runs the probe. */
-async function probeFrom(uid: number | undefined, options: Partial<SandboxOptions>): Promise<string[]> {
+/** Runs the probe in a session of the stock client, in a workspace that a process of its own serves. */
+async function probeSession(uid: number | undefined, options: Partial<SandboxOptions>): Promise<string[]> {
   const root = temporaryFolder();
   if (isRoot) chownSync(root, uid ?? 0, uid ?? 0);
   copyFileSync(PROBE, join(root, "probe.pl"));
@@ -110,29 +114,84 @@ async function probeFrom(uid: number | undefined, options: Partial<SandboxOption
   execFileSync("perl", ["-e", addKey], isRoot ? { uid: NOBODY, gid: NOBODY } : {});
   const hidden = found.hidden === undefined ? [] : [dirname(String(found.hidden))];
   const source = `
-    import { Sandbox } from ${JSON.stringify(await builtCopy())};
-    const sandbox = new Sandbox(${JSON.stringify({ ...options, root, hidden })});
-    const child = await sandbox.spawn({ argv: ["perl", "probe.pl", ...${JSON.stringify(wordsOf(found))}] });
-    child.stderr.pipe(process.stderr);
-    child.stdout.pipe(process.stdout);
-    console.log("exit", await child.exit);
-    await sandbox.stop();
+    import { Workspace } from "@envport/workspace";
+    const workspace = new Workspace(${JSON.stringify(root)}, ${JSON.stringify({ ...options, hidden, port: 0 })});
+    await workspace.start();
+    console.log([workspace.sshUrl, workspace.sshClientKeyPath, workspace.sshHostPubkey].join("\\n"));
   `;
-  return lines(uid, [process.execPath, "--input-type=module", "-e", source], String(found.secret));
+  const words = [process.execPath, "--input-type=module", "-e", source];
+  const server = withSecrets(String(found.secret), await asUser(uid, words));
+  onTestFinished(() => void server.kill());
+  const said = createInterface(server.stdout)[Symbol.asyncIterator]();
+  const [url, key, hostKey] = [await said.next(), await said.next(), await said.next()].map(
+    ({ value }) => value,
+  );
+  return session(new URL(url), key, hostKey, ["exec", "perl", "probe.pl", ...wordsOf(found)]);
 }
 
-/** Runs a program with secrets in its environment and in descriptors that have no close-on-exec flag. */
-async function lines(uid: number | undefined, argv: readonly string[], secret: string): Promise<string[]> {
-  const child = spawn("bash", ["-c", 'exec 40<"$1" 251<"$1"; shift; exec "$@"', "bash", secret, ...argv], {
+/** The lines that a command says by the stock client, and its exit code. */
+async function session(
+  { hostname, port }: URL,
+  key: string,
+  hostKey: string,
+  command: readonly string[],
+): Promise<string[]> {
+  const known = join(temporaryFolder(), "known_hosts");
+  writeFileSync(known, `box ${hostKey}\n`);
+  const options = { HostKeyAlias: "box", UserKnownHostsFile: known, IdentitiesOnly: "yes", BatchMode: "yes" };
+  const words = Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+  const quoted = command
+    .map((word) => `'${word}'`)
+    .join(" ")
+    .replace("'exec'", "exec");
+  const ssh = ["-F", "none", "-p", port, "-i", key, ...words, `agent@${hostname}`, quoted];
+  const child = spawn("ssh", ssh, { stdio: ["ignore", "pipe", "inherit"] });
+  const [said, [code]] = await Promise.all([linesOf(child), once(child, "exit")]);
+  return [...said, `exit code ${code}`];
+}
+
+/**
+ * Words that run a program as a user, where the workspace is installed. Packages of others are this repository's, which
+ * root shows to that program alone where everybody may go.
+ */
+async function asUser(uid: number | undefined, words: readonly string[]): Promise<readonly string[]> {
+  const folder = await builtPackages(["wire", "sandbox", "ssh", "filetracking", "workspace"]);
+  const repository = join(folder, "repository");
+  const foreign = { workspace: ["ssh2"], filetracking: ["diff", "ignore"] };
+  for (const [name, packages] of Object.entries(foreign)) {
+    for (const one of packages) {
+      const path = join(repository, "packages", name, "node_modules", one);
+      symlinkSync(path, join(folder, "node_modules", one));
+    }
+  }
+  if (!isRoot) symlinkSync(REPOSITORY, repository);
+  else mkdirSync(repository);
+  const show = isRoot ? ["unshare", "--mount"] : [];
+  const enter = `${isRoot ? 'mount --bind "$1" "$2/repository"; ' : ""}cd "$2"; shift 2; exec "$@"`;
+  const drop =
+    uid === undefined ? [] : ["setpriv", "--reuid", String(uid), "--regid", String(uid), "--clear-groups"];
+  return [...show, "bash", "-c", enter, "bash", REPOSITORY, folder, ...drop, ...words];
+}
+
+/** Starts a program with secrets in its environment and in descriptors that have no close-on-exec flag. */
+function withSecrets(
+  secret: string,
+  argv: readonly string[],
+  uid?: number,
+): ChildProcessByStdio<null, Readable, null> {
+  return spawn("bash", ["-c", 'exec 40<"$1" 251<"$1"; shift; exec "$@"', "bash", secret, ...argv], {
     ...(uid === undefined ? {} : { uid, gid: uid }),
     cwd: temporaryFolder(),
     env: { PATH: process.env.PATH, CONTROL_TOKEN: "secret", HUD_API_KEY: "secret" },
     stdio: ["ignore", "pipe", "inherit"],
   });
+}
+
+async function linesOf(child: ChildProcessByStdio<null, Readable, null>): Promise<string[]> {
   return (await text(child.stdout)).trim().split("\n");
 }
 
-describe("from inside the sandbox", () => {
+describe("from inside a session", () => {
   const servers = [
     ...(isRoot ? [{ who: "root", uid: undefined }] : []),
     { who: "an ordinary user", uid: isRoot ? NOBODY : undefined },
@@ -148,22 +207,19 @@ describe("from inside the sandbox", () => {
   test.each(networks.flatMap((network) => servers.map((server) => ({ ...server, ...network }))))(
     "served by $who with $name network, nothing of the host can be had",
     async ({ who, uid, name, options }) => {
-      const said = await probeFrom(uid, options);
+      const said = await probeSession(uid, options);
       console.log([`served by ${who} with ${name} network:`, ...said].join("\n"));
       expect(said.filter((line) => line.startsWith("ALLOWED"))).toEqual([]);
       expect(said.filter((line) => line.startsWith("denied")).length).toBeGreaterThanOrEqual(170);
-      expect(said.at(-1)).toContain("code: 0");
+      expect(said.at(-1)).toBe("exit code 0");
     },
   );
 });
 
 test("the probe finds its bait where there is no sandbox", async () => {
   const found = await bait();
-  const said = await lines(
-    isRoot ? NOBODY : undefined,
-    ["perl", PROBE, ...wordsOf(found)],
-    String(found.secret),
-  );
+  const probe = ["perl", PROBE, ...wordsOf(found)];
+  const said = await linesOf(withSecrets(String(found.secret), probe, isRoot ? NOBODY : undefined));
   expect(said).toEqual(
     expect.arrayContaining([
       "ALLOWED read a secret in the host's /tmp",

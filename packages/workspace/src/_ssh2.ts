@@ -6,10 +6,10 @@
  * own, in which that one constant has OpenSSH's value; the installed files and everyone else's copy stay as they are.
  */
 import crypto from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { Module, createRequire } from "node:module";
 import type { Socket } from "node:net";
-import { dirname, resolve, sep } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import type { Connection, ServerChannel } from "ssh2";
 
 /** What a connection keeps inside. */
@@ -88,8 +88,9 @@ export function ssh2(): Ssh2 {
 
 function loadCopy(): Ssh2 {
   const require = createRequire(import.meta.url);
-  const entry = require.resolve("ssh2");
-  const limited = require.resolve("ssh2/lib/protocol/crypto.js");
+  // Node was seen to give a linked package's second file without following the link, and then not to find what it needs.
+  const entry = realpathSync.native(require.resolve("ssh2"));
+  const limited = join(dirname(entry), "protocol/crypto.js");
   const source = readFileSync(limited, "utf8");
   if (!source.includes(LIMIT)) return require(entry) as Ssh2;
   const folder = dirname(entry) + sep;
