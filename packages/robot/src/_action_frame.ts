@@ -18,7 +18,7 @@ export function readAction(bytes: Uint8Array, width: number): Float32Array {
     throw new TypeError("Cannot take action as the frame must be a map with 'actions'");
   }
   const { actions } = frame;
-  const list = actions instanceof NdArray ? (actions as NdArray) : Array.isArray(actions) ? flat(actions) : undefined;
+  const list = actions instanceof NdArray ? actions : Array.isArray(actions) ? flat(actions) : undefined;
   if (!list) throw new TypeError("Cannot take action as 'actions' must be an array of numbers");
   const shape = shapeOf(actions);
   const data = floats(list);

@@ -83,7 +83,11 @@ export class AgentSocket {
     await new Promise<void>((resolve, reject) => {
       this.#ws.send(bytes, { binary: true }, (error) => {
         if (!error) resolve();
-        else reject(this.#reason ?? new EnvportError("connection-lost", "Cannot send as the connection was lost", { cause: error }));
+        else
+          reject(
+            this.#reason ??
+              new EnvportError("connection-lost", "Cannot send as the connection was lost", { cause: error }),
+          );
       });
     });
   }
@@ -108,7 +112,7 @@ export class AgentSocket {
 
   #receive(data: RawData, isBinary: boolean): void {
     if (!isBinary) {
-      const text = String(data as Buffer).slice(0, MAX_TEXT);
+      const text = (data as Buffer).toString().slice(0, MAX_TEXT);
       // Before the first observation it is the answer to the claim.
       const code = this.#claimed && !this.#onFrame ? "authentication-failed" : "connection-lost";
       this.#fail(new EnvportError(code, `Cannot go on as the robot environment says: ${text}`));
@@ -138,5 +142,7 @@ function describe(error: Error, url: string, maxFrameBytes: number): EnvportErro
     );
   }
   const [where = ""] = url.split(/[?#]/, 1);
-  return new EnvportError("connection-lost", `Cannot reach robot at ${where}: ${code ?? message}`, { cause: error });
+  return new EnvportError("connection-lost", `Cannot reach robot at ${where}: ${code ?? message}`, {
+    cause: error,
+  });
 }

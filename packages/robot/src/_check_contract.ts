@@ -47,7 +47,8 @@ function checkFeature(name: string, feature: unknown): void {
 }
 
 function checkShape(at: string, shape: unknown, feature: JsonObject): void {
-  const isShape = Array.isArray(shape) && shape.length > 0 && shape.every((n) => Number.isSafeInteger(n) && n > 0);
+  const isShape =
+    Array.isArray(shape) && shape.length > 0 && shape.every((n) => Number.isSafeInteger(n) && n > 0);
   if (!isShape) throw wrong(at, "its shape must be at least one count above 0", shape);
   if (!isImage(feature)) return;
   const channels: unknown = shape.length === 3 ? shape[2] : shape.length === 2 ? 1 : undefined;
@@ -61,7 +62,8 @@ function checkStats(at: string, stats: unknown): void {
   for (const key of ["mean", "std", "min", "max"]) {
     const values = stats[key];
     const isList = Array.isArray(values) && values.every((value) => Number.isFinite(value));
-    if (values !== undefined && !isList) throw wrong(at, `its stats.${key} must be a list of numbers`, values);
+    if (values !== undefined && !isList)
+      throw wrong(at, `its stats.${key} must be a list of numbers`, values);
   }
 }
 

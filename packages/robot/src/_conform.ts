@@ -43,7 +43,7 @@ export class Conformer {
       if (name === "terminated" || name === "reward" || name === "meta") {
         throw wrong(name, "it must have another name", array);
       }
-      result[name] = array as NdArray;
+      result[name] = array;
     }
     for (const [name, feature] of this.#features) {
       const array = result[name];
@@ -54,7 +54,8 @@ export class Conformer {
   }
 
   #conform(name: string, array: NdArray, { shape, names, dtype }: RobotFeature): NdArray {
-    const isSame = !shape || (shape.length === array.shape.length && shape.every((n, i) => n === array.shape[i]));
+    const isSame =
+      !shape || (shape.length === array.shape.length && shape.every((n, i) => n === array.shape[i]));
     if (!isSame) throw wrong(name, `the contract promises the shape [${shape.join(", ")}]`, array);
     if (!shape && names && array.shape.length === 1 && names.length !== array.data.length) {
       throw wrong(name, `the contract names ${String(names.length)} numbers`, array);
@@ -62,10 +63,13 @@ export class Conformer {
     const kind = dtype === undefined ? undefined : NAMES[dtype];
     if (kind === undefined || array.dtype.slice(1) === kind) return array;
     const isFloat = (text: string): boolean => text === "f4" || text === "f8";
-    if (!isFloat(kind) || !isFloat(array.dtype.slice(1))) throw wrong(name, `the contract promises ${dtype!}`, array);
+    if (!isFloat(kind) || !isFloat(array.dtype.slice(1)))
+      throw wrong(name, `the contract promises ${dtype!}`, array);
     if (!this.#warned.has(name)) {
       this.#warned.add(name);
-      this.#log(`the observation '${name}' is cast from ${array.dtype} to ${dtype!}, which the contract promises`);
+      this.#log(
+        `the observation '${name}' is cast from ${array.dtype} to ${dtype!}, which the contract promises`,
+      );
     }
     const Elements = kind === "f4" ? Float32Array : Float64Array;
     return new NdArray(Elements.from(array.data as Float32Array), array.shape);

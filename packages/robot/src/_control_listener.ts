@@ -104,7 +104,8 @@ export class ControlListener {
         return await claims.reset(params);
       case "result": {
         const { token = null } = params;
-        if (token !== null && typeof token !== "string") throw invalid("result: 'token' must be a string when given");
+        if (token !== null && typeof token !== "string")
+          throw invalid("result: 'token' must be a string when given");
         return await claims.result(token);
       }
       default:

@@ -69,7 +69,9 @@ export class GymBridge implements RobotBridge {
  */
 export function resetOptions({ seed, ...options }: JsonObject): GymResetOptions {
   if (seed !== undefined && seed !== null && !Number.isSafeInteger(seed)) {
-    throw new TypeError(`Cannot reset environment as 'seed' must be an integer: current value is ${JSON.stringify(seed)}`);
+    throw new TypeError(
+      `Cannot reset environment as 'seed' must be an integer: current value is ${JSON.stringify(seed)}`,
+    );
   }
   return {
     ...(typeof seed === "number" ? { seed } : {}),

@@ -1,6 +1,5 @@
 import type { GymInfo, GymObservation, PerEnv } from "./gym_env.ts";
 import { NdArray } from "./nd_array.ts";
-import type { TypedData } from "./nd_array.ts";
 
 /** Where environments say whether the task is done, in the order in which they are looked at. */
 const SUCCESS_KEYS = ["success", "is_success", "task_success"] as const;
@@ -18,13 +17,16 @@ export function flatten(observation: GymObservation, prefix = ""): Record<string
 
 function isNested(value: GymObservation): value is { readonly [key: string]: GymObservation } {
   return (
-    typeof value === "object" && (value as unknown) !== null && !(value instanceof NdArray) && !ArrayBuffer.isView(value)
+    typeof value === "object" &&
+    (value as unknown) !== null &&
+    !(value instanceof NdArray) &&
+    !ArrayBuffer.isView(value)
   );
 }
 
 function toArray(value: GymObservation, name: string): NdArray {
   if (value instanceof NdArray) return value;
-  if (ArrayBuffer.isView(value)) return new NdArray(value as TypedData);
+  if (ArrayBuffer.isView(value)) return new NdArray(value);
   if (typeof value === "number") return new NdArray(Float32Array.of(value));
   if (typeof value === "boolean") return new NdArray(Uint8Array.of(Number(value)), [1], "|b1");
   throw new TypeError(
@@ -34,7 +36,9 @@ function toArray(value: GymObservation, name: string): NdArray {
 
 /** The arrays of one world: what has no dimension gets one. */
 export function ofSingle(observation: GymObservation): Record<string, NdArray> {
-  return mapValues(flatten(observation), (array) => (array.shape.length === 0 ? withShape(array, [1]) : array));
+  return mapValues(flatten(observation), (array) =>
+    array.shape.length === 0 ? withShape(array, [1]) : array,
+  );
 }
 
 /**
@@ -95,8 +99,8 @@ export function successesOf(info: GymInfo, index: number): boolean | undefined {
 }
 
 /** The value of one world. */
-export function each<T>(values: PerEnv<T>, index: number): T {
-  return at(values, index) as T;
+export function each(values: PerEnv<unknown>, index: number): unknown {
+  return at(values, index);
 }
 
 function at(values: unknown, index: number): unknown {

@@ -30,7 +30,9 @@ export async function startLocalSim(bridge: RobotBridge, options: LocalSimOption
   const onTcp = host !== undefined || port !== undefined;
   const folder = onTcp ? undefined : privateFolder();
   const target: ListenTarget =
-    folder === undefined ? { host: host ?? "127.0.0.1", port: port ?? 0 } : { path: join(folder, "robot.sock") };
+    folder === undefined
+      ? { host: host ?? "127.0.0.1", port: port ?? 0 }
+      : { path: join(folder, "robot.sock") };
   const remove = (): void => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   };

@@ -10,8 +10,11 @@ export function publicText(error: unknown): string {
   if (!(error instanceof Error)) return "a value that is no Error was thrown";
   const { code, syscall } = error as NodeJS.ErrnoException;
   const isOurs = error instanceof EnvportError || error instanceof ProtocolError;
-  if (!isOurs && typeof code === "string" && (syscall !== undefined || code.endsWith("MODULE_NOT_FOUND"))) return code;
+  if (!isOurs && typeof code === "string" && (syscall !== undefined || code.endsWith("MODULE_NOT_FOUND")))
+    return code;
   const [line = ""] = error.message.split("\n", 1);
-  const text = line.replaceAll(/(?:file:\/\/)?(?<![\w.\])])(?:\/[\w.@+-]+){2,}/g, "<path>").slice(0, MAX_TEXT);
+  const text = line
+    .replaceAll(/(?:file:\/\/)?(?<![\w.\])])(?:\/[\w.@+-]+){2,}/g, "<path>")
+    .slice(0, MAX_TEXT);
   return text || error.name;
 }

@@ -2,7 +2,7 @@ import { malformed, parseDType } from "./_dtype.ts";
 import { decode } from "./decode.ts";
 import type { FrameValue } from "./encode.ts";
 import { NdArray } from "./nd_array.ts";
-import type { DType, TypedData } from "./nd_array.ts";
+import type { TypedData } from "./nd_array.ts";
 import { NumpyScalar } from "./numpy_scalar.ts";
 import type { RobotObservation } from "./robot_observation.ts";
 
@@ -25,7 +25,7 @@ export function readObservation(bytes: Uint8Array): RobotObservation {
   const data: Record<string, NdArray> = {};
   const extra: Record<string, FrameValue> = {};
   for (const [name, value] of Object.entries(rest)) {
-    if (value instanceof NdArray) data[name] = value as NdArray;
+    if (value instanceof NdArray) data[name] = value;
     // A bridge that cuts a batch into slots makes scalars of vectors with one element.
     else if (value instanceof NumpyScalar) data[name] = single(value);
     else extra[name] = value;
@@ -45,13 +45,13 @@ function single({ value, dtype }: NumpyScalar): NdArray {
   if (kind === "f2") return new NdArray(Float32Array.of(Number(value)), []);
   if (elements instanceof BigInt64Array || elements instanceof BigUint64Array) elements[0] = BigInt(value);
   else elements[0] = Number(value);
-  return new NdArray(elements, [], dtype as DType);
+  return new NdArray(elements, [], dtype);
 }
 
 function truth(value: FrameValue): boolean {
   if (typeof value === "boolean") return value;
   if (value instanceof NumpyScalar && typeof value.value === "boolean") return value.value;
-  throw malformed("'terminated' must be a boolean", String(value));
+  throw malformed("'terminated' must be a boolean", typeof value);
 }
 
 function number(value: FrameValue | undefined): number | undefined {

@@ -1,4 +1,11 @@
-import { EnvportError, fromManifest, FramedStream, isJsonObject, RpcClient, SOCKET_OPTIONS } from "@envport/wire";
+import {
+  EnvportError,
+  fromManifest,
+  FramedStream,
+  isJsonObject,
+  RpcClient,
+  SOCKET_OPTIONS,
+} from "@envport/wire";
 import type { AbortOptions, JsonObject, PublishedCapability } from "@envport/wire";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -94,7 +101,8 @@ export class RemoteSim implements Sim {
 
   async capabilities(name: string): Promise<PublishedCapability[]> {
     const { capabilities } = await this.#rpc.call("capabilities", { name });
-    if (!Array.isArray(capabilities)) throw wrong("capabilities", "'capabilities' must be a list", capabilities);
+    if (!Array.isArray(capabilities))
+      throw wrong("capabilities", "'capabilities' must be a list", capabilities);
     return capabilities.map((one) => this.#locate(fromManifest(one)));
   }
 
@@ -107,7 +115,8 @@ export class RemoteSim implements Sim {
 
   async result(token: string | null): Promise<RobotGrade> {
     const grade = await this.#rpc.call("result", { token });
-    if (typeof grade["score"] !== "number") throw wrong("result", "'score' must be a finite number", grade["score"]);
+    if (typeof grade["score"] !== "number")
+      throw wrong("result", "'score' must be a finite number", grade["score"]);
     return grade as unknown as RobotGrade;
   }
 
@@ -125,6 +134,6 @@ function wrong(method: string, rule: string, value: unknown): EnvportError {
   const shown = isJsonObject(value) ? "an object" : JSON.stringify(value);
   return new EnvportError(
     "protocol-violation",
-    `Cannot use the simulator's answer to ${method} as ${rule}: current value is ${String(shown)}`,
+    `Cannot use the simulator's answer to ${method} as ${rule}: current value is ${shown}`,
   );
 }

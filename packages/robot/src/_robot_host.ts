@@ -55,7 +55,9 @@ export class RobotHost {
   constructor(bridge: RobotBridge, options: RobotBridgeOptions) {
     const { numEnvs = 1 } = bridge;
     if (!Number.isSafeInteger(numEnvs) || numEnvs < 1) {
-      throw new RangeError(`Cannot serve bridge as 'numEnvs' must be 1 or more: current value is ${String(numEnvs)}`);
+      throw new RangeError(
+        `Cannot serve bridge as 'numEnvs' must be 1 or more: current value is ${String(numEnvs)}`,
+      );
     }
     this.numEnvs = numEnvs;
     this.#bridge = bridge;
@@ -85,7 +87,8 @@ export class RobotHost {
     return await this.#turns.run(async () => {
       if (this.#closed) throw refusal("the bridge is closed");
       if (this.#table.vacant) await this.#begin(args);
-      else if (!isDeepStrictEqual(args, this.#batch!.args)) throw refusal(differentArgs(this.#batch!.args, args));
+      else if (!isDeepStrictEqual(args, this.#batch!.args))
+        throw refusal(differentArgs(this.#batch!.args, args));
       const token = (): string => randomBytes(16).toString("hex");
       const next = this.#table.slots.find(({ phase }) => phase === "free")?.index ?? 0;
       const slot = this.#refusing(() => this.#table.claim(`slot-${String(next)}-${token()}`));
@@ -176,7 +179,11 @@ export class RobotHost {
       if (width === undefined) {
         throw new TypeError("Cannot serve bridge as its contract must have an action with a shape or names");
       }
-      return (this.#prepared = { contract, width, conformer: new Conformer(observations, (text) => this.log(text)) });
+      return (this.#prepared = {
+        contract,
+        width,
+        conformer: new Conformer(observations, (text) => this.log(text)),
+      });
     });
     this.#preparing.catch(() => (this.#preparing = undefined));
     return await this.#preparing;

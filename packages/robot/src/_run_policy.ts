@@ -1,7 +1,13 @@
 import type { AbortOptions } from "@envport/wire";
 import { toChunk } from "./_action.ts";
 import { NdArray } from "./nd_array.ts";
-import type { PolicyAnswer, RobotAction, RobotPolicy, RobotRunOptions, RobotRunResult } from "./robot_client_options.ts";
+import type {
+  PolicyAnswer,
+  RobotAction,
+  RobotPolicy,
+  RobotRunOptions,
+  RobotRunResult,
+} from "./robot_client_options.ts";
 import type { RobotObservation } from "./robot_observation.ts";
 
 /** What a policy drives. */
@@ -37,7 +43,8 @@ export async function runPolicy(
 
 /** The actions of an answer, one by one. */
 function actionsOf(answer: NonNullable<PolicyAnswer>): RobotAction[] {
-  if (answer instanceof NdArray) return answer.shape.length === 2 ? rows(toChunk(answer, undefined)) : [answer];
+  if (answer instanceof NdArray)
+    return answer.shape.length === 2 ? rows(toChunk(answer, undefined)) : [answer];
   if (Array.isArray(answer) && typeof answer[0] === "object") {
     return rows(toChunk(answer as readonly ArrayLike<number>[], undefined));
   }

@@ -113,7 +113,8 @@ export class SlotTable {
     const { index } = this.find(token);
     const slot = this.#slots[index]!;
     if (slot.connected) throw new SlotRefusal(`slot ${String(index)} already has a live connection`);
-    if (slot.phase === "expired") throw new SlotRefusal(`slot ${String(index)} initial connection deadline expired`);
+    if (slot.phase === "expired")
+      throw new SlotRefusal(`slot ${String(index)} initial connection deadline expired`);
     const phase = slot.phase === "terminated" ? "terminated" : "active";
     return this.#move(slot, { phase, connected: true, action: undefined });
   }
@@ -134,7 +135,11 @@ export class SlotTable {
   drop(index: number): void {
     const slot = this.#slots[index]!;
     if (!slot.connected) return;
-    this.#move(slot, { phase: slot.phase === "active" ? "idle" : slot.phase, connected: false, action: undefined });
+    this.#move(slot, {
+      phase: slot.phase === "active" ? "idle" : slot.phase,
+      connected: false,
+      action: undefined,
+    });
   }
 
   /** The agent of a slot has not come in time. */
@@ -146,7 +151,8 @@ export class SlotTable {
   /** The episode of a slot is over. */
   end(index: number): void {
     const slot = this.#slots[index]!;
-    if (slot.phase === "active" || slot.phase === "idle") this.#move(slot, { phase: "terminated", action: undefined });
+    if (slot.phase === "active" || slot.phase === "idle")
+      this.#move(slot, { phase: "terminated", action: undefined });
   }
 
   /**
@@ -156,7 +162,12 @@ export class SlotTable {
    */
   release(token: string | null): Slot {
     const { index } = this.find(token);
-    return this.#move(this.#slots[index]!, { phase: "spent", token: undefined, connected: false, action: undefined });
+    return this.#move(this.#slots[index]!, {
+      phase: "spent",
+      token: undefined,
+      connected: false,
+      action: undefined,
+    });
   }
 
   /** Whether everybody who takes part has said what to do, and somebody does. */

@@ -86,7 +86,22 @@ test("a slot has one driver, and a token one slot", () => {
 
 type Command = "claim" | "dial" | "act" | "stall" | "drop" | "release" | "expire" | "end" | "step";
 const command = fc.tuple(
-  fc.constantFrom<Command>("claim", "claim", "dial", "dial", "act", "act", "act", "stall", "drop", "release", "expire", "end", "step", "step"),
+  fc.constantFrom<Command>(
+    "claim",
+    "claim",
+    "dial",
+    "dial",
+    "act",
+    "act",
+    "act",
+    "stall",
+    "drop",
+    "release",
+    "expire",
+    "end",
+    "step",
+    "step",
+  ),
   fc.nat(5),
 );
 
@@ -127,7 +142,10 @@ function apply(table: SlotTable, name: Command, index: number, token: () => stri
     const active = table.slots.filter(({ phase }) => phase === "active").map((one) => one.index);
     const actions = table.take();
     assert.ok(active.length > 0);
-    assert.deepEqual(actions.flatMap((action, at) => (action ? [at] : [])), active);
+    assert.deepEqual(
+      actions.flatMap((action, at) => (action ? [at] : [])),
+      active,
+    );
   } else assert.throws(() => table.take());
 }
 

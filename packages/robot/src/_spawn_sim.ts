@@ -62,7 +62,10 @@ async function start(options: SpawnSimOptions, launch: (env: NodeJS.ProcessEnv) 
   try {
     const combined = AbortSignal.any(signal ? [signal, gone.signal] : [gone.signal]);
     const port = await announcedPort(started.stdout, connectTimeout, combined, onLine);
-    const rpc = await connectToSim({ host: "127.0.0.1", port }, { timeout: connectTimeout, signal: combined });
+    const rpc = await connectToSim(
+      { host: "127.0.0.1", port },
+      { timeout: connectTimeout, signal: combined },
+    );
     const isPrivate = existsSync(path);
     const locate = (capability: PublishedCapability): PublishedCapability =>
       isPrivate && capability.protocol.startsWith("openpi/") ? { ...capability, dial: { path } } : capability;
@@ -154,7 +157,7 @@ async function announcedPort(
 ): Promise<number> {
   signal.throwIfAborted();
   return await new Promise<number>((resolve, reject) => {
-    const fail = (): void => reject(signal.reason);
+    const fail = (): void => reject(signal.reason as Error);
     const timer = setTimeout(
       () =>
         reject(

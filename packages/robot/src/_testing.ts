@@ -38,7 +38,7 @@ export class RawAgent {
   constructor(url: string, options: { perMessageDeflate?: boolean; origin?: string } = {}) {
     this.ws = new WebSocket(url, { perMessageDeflate: false, ...options });
     this.ws.on("message", (data, isBinary) => {
-      this.#frames.push(isBinary ? (data as Buffer) : String(data as Buffer));
+      this.#frames.push(isBinary ? (data as Buffer) : (data as Buffer).toString());
       this.#wake?.();
     });
     this.ws.on("error", () => undefined);
@@ -79,9 +79,18 @@ export class RawAgent {
     }
   }
 
+  /** The next message, which has to be a text. */
+  async text(): Promise<string> {
+    const frame = await this.next();
+    if (typeof frame !== "string") throw new Error(`No text but ${JSON.stringify(frame)}`);
+    return frame;
+  }
+
+  /** The next message, which has to be a frame. */
   async observation(): Promise<Record<string, NdArray> & { terminated: boolean }> {
     const frame = await this.next();
-    if (typeof frame === "string" || frame === undefined) throw new Error(`No observation but ${String(frame)}`);
+    if (typeof frame === "string" || frame === undefined)
+      throw new Error(`No observation but ${String(frame)}`);
     return frame as unknown as Record<string, NdArray> & { terminated: boolean };
   }
 

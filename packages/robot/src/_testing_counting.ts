@@ -19,7 +19,11 @@ export class Counting implements RobotBridge {
   gate: Promise<void> | undefined;
   #last: Float32Array[];
 
-  constructor({ numEnvs = 1, end = 1_000, width = 2 }: { numEnvs?: number; end?: number; width?: number } = {}) {
+  constructor({
+    numEnvs = 1,
+    end = 1_000,
+    width = 2,
+  }: { numEnvs?: number; end?: number; width?: number } = {}) {
     this.numEnvs = numEnvs;
     this.width = width;
     this.end = new Array<number>(numEnvs).fill(end);
@@ -66,4 +70,3 @@ export class Counting implements RobotBridge {
     this.closed++;
   }
 }
-

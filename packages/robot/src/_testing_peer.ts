@@ -26,12 +26,18 @@ export function peerProgram(file: string): string {
 }
 
 /** Starts a program; it ends with the test. */
-export function startPeer(file: string, ...words: string[]): ChildProcessByStdio<Writable, Readable, Readable> {
+export function startPeer(
+  file: string,
+  ...words: string[]
+): ChildProcessByStdio<Writable, Readable, Readable> {
   const child = spawn(peerPython(), [peerProgram(file), ...words], { stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.on("error", () => undefined);
   onTestFinished(async () => {
-    child.kill("SIGKILL");
+    // It ends what it started itself, if it is asked to.
+    child.kill("SIGINT");
+    const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    clearTimeout(timer);
   });
   return child;
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { parseDType } from "./_dtype.ts";
 import { Float64 } from "./float64.ts";
-import type { DType, TypedData } from "./nd_array.ts";
+import type { DType } from "./nd_array.ts";
 import { NdArray } from "./nd_array.ts";
 import { NumpyScalar } from "./numpy_scalar.ts";
 
@@ -22,10 +22,12 @@ const array = fc
   .map(([dtype, shape, bytes]) => {
     const { size, array: Elements } = parseDType(dtype);
     const count = shape.reduce((product, dimension) => product * dimension, 1);
-    return new NdArray(new Elements(bytes.slice(0, count * size).buffer) as TypedData, shape, dtype);
+    return new NdArray(new Elements(bytes.slice(0, count * size).buffer), shape, dtype);
   });
 /** Keys of maps. */
-export const key: fc.Arbitrary<string> = fc.string({ unit: "grapheme" }).filter((text) => text !== "__proto__");
+export const key: fc.Arbitrary<string> = fc
+  .string({ unit: "grapheme" })
+  .filter((text) => text !== "__proto__");
 const plain = fc.oneof(
   fc.constant(null),
   fc.boolean(),

@@ -100,7 +100,7 @@ export function build(described: Described): FrameValue {
       const { size, swapped, array } = parseDType(dtype as DType);
       const raw = dataOf(described);
       const bytes = swapped ? swapBytes(raw, size) : Uint8Array.from(raw);
-      return new NdArray(new array(bytes.buffer), shape!, dtype as DType);
+      return new NdArray(new array(bytes.buffer), shape, dtype as DType);
     }
     case "npgeneric": {
       const kind = dtype![1]!;

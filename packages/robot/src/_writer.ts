@@ -59,7 +59,10 @@ export class Writer {
     const at = this.length;
     this.#head(0xcb, 8);
     if (!this.#view) return;
-    if (!Number.isNaN(value)) return this.#view.setFloat64(at + 1, value);
+    if (!Number.isNaN(value)) {
+      this.#view.setFloat64(at + 1, value);
+      return;
+    }
     this.#view.setUint32(at + 1, NAN_BITS);
     this.#view.setUint32(at + 5, 0);
   }

@@ -63,25 +63,26 @@ export function encode(value: FrameValue): Uint8Array<ArrayBuffer> {
 }
 
 function write(out: Writer, value: unknown, at: string, depth: number): void {
-  switch (typeof value) {
-    case "boolean":
-      return out.byte(value ? 0xc3 : 0xc2);
-    case "number":
-      return Number.isSafeInteger(value) && !Object.is(value, -0) ? out.integer(value) : out.float(value);
-    case "bigint":
-      if (BigInt.asUintN(64, value) !== value && BigInt.asIntN(64, value) !== value) {
-        throw new RangeError(
-          `Cannot encode ${at} as an integer must fit in 64 bits: current value is ${String(value)}`,
-        );
-      }
-      return out.integer(value);
-    case "string":
-      return writeText(out, value, at);
-    case "object":
-      return value === null ? out.byte(0xc0) : writeObject(out, value, at, depth);
-    default:
-      throw unspeakable(at, typeof value);
+  if (value === null) out.byte(0xc0);
+  else if (typeof value === "object") writeObject(out, value, at, depth);
+  else if (typeof value === "string") writeText(out, value, at);
+  else if (typeof value === "number") writeNumber(out, value);
+  else if (typeof value === "boolean") out.byte(value ? 0xc3 : 0xc2);
+  else if (typeof value === "bigint") writeBigInt(out, value, at);
+  else throw unspeakable(at, typeof value);
+}
+
+function writeNumber(out: Writer, value: number): void {
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) out.integer(value);
+  else out.float(value);
+}
+
+function writeBigInt(out: Writer, value: bigint, at: string): void {
+  if (BigInt.asUintN(64, value) !== value && BigInt.asIntN(64, value) !== value) {
+    const rule = "an integer must fit in 64 bits";
+    throw new RangeError(`Cannot encode ${at} as ${rule}: current value is ${String(value)}`);
   }
+  out.integer(value);
 }
 
 function writeText(out: Writer, text: string, at: string): void {
@@ -97,16 +98,22 @@ function writeObject(out: Writer, value: object, at: string, depth: number): voi
   if (depth >= MAX_DEPTH) {
     throw new RangeError(`Cannot encode frame as it must not be nested deeper than ${String(MAX_DEPTH)}`);
   }
-  if (value instanceof NdArray) return writeArray(out, value as NdArray);
-  if (value instanceof NumpyScalar) return writeScalar(out, value);
-  if (value instanceof Float64) return out.float(value.value);
-  if (Array.isArray(value)) {
-    out.sequence(value.length, 0x90, 0xdc);
-    value.forEach((item, index) => write(out, item, `${at}[${String(index)}]`, depth + 1));
-    return;
-  }
-  if (value instanceof Uint8Array) return out.binary(value);
-  const entries = entriesOf(value, at);
+  if (value instanceof NdArray) writeArray(out, value as NdArray);
+  else if (value instanceof NumpyScalar) writeScalar(out, value);
+  else if (value instanceof Float64) out.float(value.value);
+  else if (value instanceof Uint8Array) out.binary(value);
+  else if (Array.isArray(value)) writeList(out, value, at, depth);
+  else writeMap(out, entriesOf(value, at), at, depth);
+}
+
+function writeList(out: Writer, list: readonly unknown[], at: string, depth: number): void {
+  out.sequence(list.length, 0x90, 0xdc);
+  list.forEach((item, index) => {
+    write(out, item, `${at}[${String(index)}]`, depth + 1);
+  });
+}
+
+function writeMap(out: Writer, entries: readonly [string, unknown][], at: string, depth: number): void {
   out.sequence(entries.length, 0x80, 0xde);
   for (const [key, item] of entries) {
     writeText(out, key, at);

@@ -35,7 +35,8 @@ export interface MultiDiscreteSpace {
 export type ActionSpace = BoxSpace | DiscreteSpace | MultiDiscreteSpace;
 
 /** What an environment says that it sees: nested objects become names with slashes. */
-export type GymObservation = NdArray | TypedData | number | boolean | { readonly [key: string]: GymObservation };
+export type GymObservation =
+  NdArray | TypedData | number | boolean | { readonly [key: string]: GymObservation };
 
 /** What an environment says beside it. `success`, `is_success` and `task_success` say whether the task is done. */
 export type GymInfo = Readonly<Record<string, unknown>>;
@@ -67,7 +68,13 @@ export interface GymEnv extends GymEnvBase {
   step(
     action: number | NdArray,
   ): Await<
-    readonly [observation: GymObservation, reward: number, terminated: boolean, truncated: boolean, info: GymInfo]
+    readonly [
+      observation: GymObservation,
+      reward: number,
+      terminated: boolean,
+      truncated: boolean,
+      info: GymInfo,
+    ]
   >;
 }
 

@@ -3,7 +3,14 @@ import { test } from "vitest";
 import { RawAgent, serve } from "./_testing.ts";
 import { gym } from "./gym.ts";
 import type { GymOptions } from "./gym.ts";
-import type { ActionSpace, AutoresetMode, GymEnv, GymObservation, GymResetOptions, VectorGymEnv } from "./gym_env.ts";
+import type {
+  ActionSpace,
+  AutoresetMode,
+  GymEnv,
+  GymObservation,
+  GymResetOptions,
+  VectorGymEnv,
+} from "./gym_env.ts";
 import { NdArray } from "./nd_array.ts";
 import { RobotClient } from "./robot_client.ts";
 import type { RobotContract } from "./robot_contract.ts";
@@ -31,7 +38,9 @@ class Walk implements GymEnv {
     return [this.see(), {}];
   }
 
-  step(action: number | NdArray): readonly [GymObservation, number, boolean, boolean, Record<string, unknown>] {
+  step(
+    action: number | NdArray,
+  ): readonly [GymObservation, number, boolean, boolean, Record<string, unknown>] {
     if (Math.abs(this.at) >= 3) throw new Error("a step after the end");
     this.actions.push(action);
     this.at += (typeof action === "number" ? action : Number(action.data[0])) > 0 ? 1 : -1;
@@ -61,7 +70,9 @@ test("gym() derives the contract from what a first reset shows", async () => {
       action: { role: "action", dtype: "int32", shape: [1], names: ["act_0"], limits: { n: 2, start: 0 } },
     },
   });
-  const box = await contractOf(new Walk({ type: "box", shape: [2, 2], low: -1, high: 1 }), { controlRate: 50 });
+  const box = await contractOf(new Walk({ type: "box", shape: [2, 2], low: -1, high: 1 }), {
+    controlRate: 50,
+  });
   assert.deepEqual(box.features["action"], {
     role: "action",
     dtype: "float32",
@@ -79,8 +90,13 @@ test("gym() derives the contract from what a first reset shows", async () => {
 test("images whose channels come first are refused, unless a contract says that they are none", async () => {
   const env = new Walk();
   env.see = () => new NdArray(new Uint8Array(3 * 8 * 8), [3, 8, 8]);
-  await assert.rejects(contractOf(env), /'obs' as an image must be height, width, channels \(transpose it.*\[3, 8, 8\]/);
-  await contractOf(env, { contract: { features: { obs: { role: "observation" }, action: { role: "action", shape: [1] } } } });
+  await assert.rejects(
+    contractOf(env),
+    /'obs' as an image must be height, width, channels \(transpose it.*\[3, 8, 8\]/,
+  );
+  await contractOf(env, {
+    contract: { features: { obs: { role: "observation" }, action: { role: "action", shape: [1] } } },
+  });
   env.see = () => new NdArray(new Uint8Array(64), [8, 8, 1]);
   assert.equal((await contractOf(env)).features["obs"]!.type, "gray");
 });
@@ -124,7 +140,7 @@ test("a choice that is not there concerns the agent that made it, and does not r
   for (const choice of [4, 7, 5.5]) {
     const agent = await RawAgent.claim(url, null);
     agent.act(choice);
-    assert.match(String(await agent.next()), /one of the choices 5 to 6: current value is/);
+    assert.match(await agent.text(), /one of the choices 5 to 6: current value is/);
     await agent.closed;
   }
   assert.deepEqual(env.actions, []);
@@ -143,7 +159,7 @@ test("multi-discrete actions and boxes of integers have the type of their space"
   await agent.observation();
   assert.deepEqual(env.actions, [new NdArray(Int32Array.of(1, 2))]);
   agent.act(1, 3);
-  assert.match(String(await agent.next()), /number 1 must be one of the choices 0 to 2/);
+  assert.match(await agent.text(), /number 1 must be one of the choices 0 to 2/);
   const box = new Walk({ type: "box", shape: [1], dtype: "uint8" });
   const other = await serve(gym(box));
   await other.endpoint.reset();
@@ -156,7 +172,8 @@ test("multi-discrete actions and boxes of integers have the type of their space"
 test("a seed that is no integer, and spaces that are none, are refused by name", async () => {
   const { endpoint } = await serve(gym(new Walk()));
   await assert.rejects(endpoint.reset({ seed: "x" }), /'seed' must be an integer: current value is "x"/);
-  const refuses = (space: unknown): void => assert.throws(() => gym(new Walk(space as ActionSpace)), TypeError);
+  const refuses = (space: unknown): void =>
+    assert.throws(() => gym(new Walk(space as ActionSpace)), TypeError);
   refuses({ type: "text" });
   refuses({ type: "box", shape: [2], dtype: "complex64" });
   refuses({ type: "box", shape: [0] });
@@ -190,7 +207,8 @@ class Walks implements VectorGymEnv {
     this.actions.push(actions);
     const final: (GymObservation | undefined)[] = [undefined, undefined, undefined];
     const terminated = this.at.map((_, index) => {
-      if (this.#ended[index] && this.autoresetMode === "disabled") throw new Error("a step of an ended world");
+      if (this.#ended[index] && this.autoresetMode === "disabled")
+        throw new Error("a step of an ended world");
       if (this.#ended[index]) {
         this.at[index] = 100 * index;
         this.#ended[index] = false;
@@ -239,16 +257,30 @@ test.each<AutoresetMode>(["disabled", "next-step", "same-step"])(
     );
     assert.deepEqual(env.actions[0], new NdArray(Int32Array.of(1, 1, 1)));
     const masks = env.resets.map((options) => options?.options?.["reset_mask"]).filter(Boolean);
-    assert.deepEqual(masks, mode === "disabled" ? [[true, false, false], [false, true, false]] : []);
+    assert.deepEqual(
+      masks,
+      mode === "disabled"
+        ? [
+            [true, false, false],
+            [false, true, false],
+          ]
+        : [],
+    );
     assert.deepEqual(await play(), { steps: 2, last: [2], score: 1, success: true, total_reward: 2 });
   },
 );
 
 test("a vectorized environment has to state its mode, its worlds, and in same-step the end", async () => {
-  assert.throws(() => gym(new Walks("sometimes" as AutoresetMode)), /'autoresetMode' must be disabled, next-step, same-step: current value is "sometimes"/);
+  assert.throws(
+    () => gym(new Walks("sometimes" as AutoresetMode)),
+    /'autoresetMode' must be disabled, next-step, same-step: current value is "sometimes"/,
+  );
   const unbatched = new Walks("disabled");
   unbatched.see = () => new NdArray(Float32Array.of(1, 2));
-  await assert.rejects(contractOf(unbatched), /'x' as its first dimension must be the 3 worlds: current value is \[2\]/);
+  await assert.rejects(
+    contractOf(unbatched),
+    /'x' as its first dimension must be the 3 worlds: current value is \[2\]/,
+  );
   const silent = new Walks("same-step");
   const step = silent.step.bind(silent);
   silent.step = (actions) => {
@@ -261,7 +293,7 @@ test("a vectorized environment has to state its mode, its worlds, and in same-st
   agent.act(1);
   await agent.observation();
   agent.act(1);
-  assert.match(String(await agent.next()), /must say it in info\.final_obs: current value is undefined/);
+  assert.match(await agent.text(), /must say it in info\.final_obs: current value is undefined/);
 });
 
 test("vectors as wide as there are worlds are not cut, and worlds without dimensions become vectors", async () => {

@@ -44,11 +44,9 @@ function scalarProblem(value: unknown, dtype: DType): string | undefined {
   const { kind, size } = parseDType(dtype);
   if (kind === "b1") return typeof value === "boolean" ? undefined : "it must be a boolean";
   if (kind.startsWith("f")) return typeof value === "number" ? undefined : "it must be a number";
-  if (typeof value !== "bigint" && !Number.isSafeInteger(value))
-    return "it must be a safe integer or a bigint";
+  const isWhole = typeof value === "bigint" || Number.isSafeInteger(value);
+  if (!isWhole) return "it must be a safe integer or a bigint";
   const whole = BigInt(value as number | bigint);
-  const wrap = kind.startsWith("u") ? BigInt.asUintN : BigInt.asIntN;
-  return wrap(size * 8, whole) === whole
-    ? undefined
-    : `it fits in ${String(size)} bytes only if it is smaller`;
+  const wrapped = kind.startsWith("u") ? BigInt.asUintN(size * 8, whole) : BigInt.asIntN(size * 8, whole);
+  return wrapped === whole ? undefined : `it fits in ${String(size)} bytes only if it is smaller`;
 }

@@ -26,12 +26,24 @@ test("the barrier steps once all have acted; each gets its own row, and holds ar
   assert.equal(bridge.ticks, 0);
   other.act(2, 2);
   const [first, second] = await Promise.all([one.observation(), other.observation()]);
-  assert.deepEqual([first["last"]!.toArray(), second["last"]!.toArray()], [[1, 1], [2, 2]]);
+  assert.deepEqual(
+    [first["last"]!.toArray(), second["last"]!.toArray()],
+    [
+      [1, 1],
+      [2, 2],
+    ],
+  );
   other.ws.close();
   await other.closed;
   one.act(3, 3);
   await one.observation();
-  assert.deepEqual(bridge.steps.at(-1), { rows: [[3, 3], [0, 0]], acting: [true, false] });
+  assert.deepEqual(bridge.steps.at(-1), {
+    rows: [
+      [3, 3],
+      [0, 0],
+    ],
+    acting: [true, false],
+  });
 });
 
 test("two actions before a step: the last one counts, and there is one observation", async () => {
@@ -47,7 +59,11 @@ test("two actions before a step: the last one counts, and there is one observati
 
 const finite = (data: number[], shape?: number[]): NdArray => new NdArray(Float32Array.from(data), shape);
 const BAD: [name: string, frame: FrameValue | Buffer, text: RegExp][] = [
-  ["too few numbers", { actions: finite([1]) }, /^Cannot take action as it must have 2 numbers: current value has 1$/],
+  [
+    "too few numbers",
+    { actions: finite([1]) },
+    /^Cannot take action as it must have 2 numbers: current value has 1$/,
+  ],
   ["too many numbers", { actions: finite([1, 2, 3]) }, /must have 2 numbers: current value has 3/],
   ["NaN", { actions: finite([1, Number.NaN]) }, /must be finite: current value at 1 is NaN/],
   ["infinity", { actions: [1, Number.POSITIVE_INFINITY] }, /must be finite/],
@@ -56,33 +72,59 @@ const BAD: [name: string, frame: FrameValue | Buffer, text: RegExp][] = [
   ["nothing", { actions: null }, /'actions' must be an array of numbers/],
   ["no actions", { action: [1, 2] }, /must be a map with 'actions'/],
   ["a list", [1, 2], /must be a map with 'actions'/],
-  ["a chunk", { actions: finite([1, 2, 3, 4], [2, 2]) }, /^Cannot take a chunk of 2 actions .*: send \[2\] instead of \[2, 2\]$/],
-  ["a chunk of lists", { actions: [[1, 2], [3, 4]] }, /Cannot take a chunk of 2 actions/],
+  [
+    "a chunk",
+    { actions: finite([1, 2, 3, 4], [2, 2]) },
+    /^Cannot take a chunk of 2 actions .*: send \[2\] instead of \[2, 2\]$/,
+  ],
+  [
+    "a chunk of lists",
+    {
+      actions: [
+        [1, 2],
+        [3, 4],
+      ],
+    },
+    /Cannot take a chunk of 2 actions/,
+  ],
   ["no msgpack", Buffer.from([0xc1]), /0xc1 at byte 0/],
   ["too much nesting", Buffer.alloc(5_000, 0x91), /nested deeper than 64/],
-  ["an array of objects", Buffer.from("81a7616374696f6e7384c40b5f5f6e6461727261795f5fc3c40464617461c40800000000000000 00c4056474797065a27c4fc405736861706591 01".replaceAll(" ", ""), "hex"), /dtype must be .*"\|O"/],
+  [
+    "an array of objects",
+    Buffer.from(
+      "81a7616374696f6e7384c40b5f5f6e6461727261795f5fc3c40464617461c40800000000000000 00c4056474797065a27c4fc405736861706591 01".replaceAll(
+        " ",
+        "",
+      ),
+      "hex",
+    ),
+    /dtype must be .*"\|O"/,
+  ],
 ];
 
-test.each(BAD)("an agent that sends %s is sent away with one line, and its neighbour goes on", async (_, frame, text) => {
-  const { bridge, url, tokens, bad, good } = await pair();
-  good.act(1, 1);
-  bad.send(frame);
-  const said = await bad.next();
-  assert.match(String(said), text);
-  assert.doesNotMatch(String(said), /\n|\/work|at .*:\d+/);
-  assert.equal((await bad.closed).code, 1011);
-  assert.deepEqual((await good.observation())["count"]!.toArray(), [1]);
-  assert.equal(bridge.ticks, 1);
-  const again = await RawAgent.claim(url, tokens[0]);
-  again.act(7, 7);
-  good.act(2, 2);
-  assert.deepEqual((await again.observation())["last"]!.toArray(), [7, 7]);
-});
+test.each(BAD)(
+  "an agent that sends %s is sent away with one line, and its neighbour goes on",
+  async (_, frame, text) => {
+    const { bridge, url, tokens, bad, good } = await pair();
+    good.act(1, 1);
+    bad.send(frame);
+    const said = await bad.text();
+    assert.match(said, text);
+    assert.doesNotMatch(said, /\n|\/work|at .*:\d+/);
+    assert.equal((await bad.closed).code, 1011);
+    assert.deepEqual((await good.observation())["count"]!.toArray(), [1]);
+    assert.equal(bridge.ticks, 1);
+    const again = await RawAgent.claim(url, tokens[0]);
+    again.act(7, 7);
+    good.act(2, 2);
+    assert.deepEqual((await again.observation())["last"]!.toArray(), [7, 7]);
+  },
+);
 
 test("text frames, frames over the limit and resets send an agent away, not its neighbour", async () => {
   const { bridge, url, tokens, bad, good } = await pair(undefined, { maxActionBytes: 1_000 });
   bad.ws.send("hello");
-  assert.match(String(await bad.next()), /frames must be binary/);
+  assert.match(await bad.text(), /frames must be binary/);
   const large = await RawAgent.claim(url, tokens[0]);
   large.send(Buffer.alloc(2_000));
   await large.closed;
@@ -116,11 +158,14 @@ test("the claim: only a map with a token, of a slot that is claimed and that nob
     const agent = new RawAgent(url);
     assert.deepEqual(await agent.next(), { claim_required: true });
     agent.send(frame);
-    const text = await agent.next();
+    const text = await agent.text();
     assert.equal((await agent.closed).code, 1011);
-    return String(text);
+    return text;
   };
-  assert.match(await refused({ claim: null }), /^tokenless claim needs exactly one claimed slot, found 0; pass the token/);
+  assert.match(
+    await refused({ claim: null }),
+    /^tokenless claim needs exactly one claimed slot, found 0; pass the token/,
+  );
   assert.match(await refused({ claim: "slot-9-zz" }), /^unknown episode token: 'slot-9-zz'$/);
   for (const frame of [{}, [], { claim: 1 }, "x"]) {
     assert.match(await refused(frame), /^first frame must be \{"claim": <token or None>\}$/);
@@ -138,7 +183,7 @@ test("who says nothing is sent away after claimTimeout, and harms nobody", async
   const { endpoint, url } = await serve(new Counting(), { claimTimeout: 60 });
   const silent = new RawAgent(url);
   await silent.next();
-  assert.match(String(await silent.next()), /the claim longer than 60 ms/);
+  assert.match(await silent.text(), /the claim longer than 60 ms/);
   const { token } = await endpoint.reset();
   const agent = await RawAgent.claim(url, token);
   await sleep(90);
@@ -208,7 +253,9 @@ test("with gatherTimeout the first step waits for further claims, and no longer 
 
 test("a simulator that fails tells everybody in one line, without paths; the next episode is a new one", async () => {
   const { bridge, endpoint, tokens, bad: one, good: other } = await pair();
-  bridge.failing = new Error("motor 3 in /srv/secret/model.xml is on fire\n    at step (/srv/secret/sim.js:1:1)");
+  bridge.failing = new Error(
+    "motor 3 in /srv/secret/model.xml is on fire\n    at step (/srv/secret/sim.js:1:1)",
+  );
   one.act(1, 1);
   other.act(1, 1);
   for (const agent of [one, other]) {
@@ -232,7 +279,7 @@ test("handshake, claim and the control of other slots are answered during a step
   const other = new RawAgent(url);
   assert.deepEqual(await other.next(), { claim_required: true });
   other.send({ claim: null });
-  assert.match(String(await other.next()), /already has a live connection/);
+  assert.match(await other.text(), /already has a live connection/);
   open();
   await agent.observation();
 });
@@ -260,10 +307,16 @@ test("an observation that breaks the contract fails on the side of the environme
   };
   const count = new NdArray(Float32Array.of(1));
   await assert.rejects(sees({ count }), /observation 'last' as the contract promises it/);
-  await assert.rejects(sees({ count, last: count }), /'last' as the contract promises the shape \[2\]: current value is <f4 \[1\]/);
+  await assert.rejects(
+    sees({ count, last: count }),
+    /'last' as the contract promises the shape \[2\]: current value is <f4 \[1\]/,
+  );
   const last = new NdArray(Float32Array.of(1, 2));
   await assert.rejects(sees({ count: new NdArray(Float32Array.of(1), []), last }), /one dimension at least/);
-  await assert.rejects(sees({ count: new NdArray(Uint8Array.of(1)), last }), /promises float32: current value is \|u1 \[1\]/);
+  await assert.rejects(
+    sees({ count: new NdArray(Uint8Array.of(1)), last }),
+    /promises float32: current value is \|u1 \[1\]/,
+  );
   await assert.rejects(sees({ count: last, last }), /the contract names 1 numbers/);
   await assert.rejects(sees({ count, last, reward: last }), /must have another name/);
   bridge.observe = () => [];
@@ -274,7 +327,10 @@ test("floats of another size are cast to what the contract promises, and that is
   const logged: string[] = [];
   const bridge = new Counting();
   bridge.observe = () => [
-    { data: { count: new NdArray(Float64Array.of(0.1)), last: new NdArray(Float32Array.of(1, 2)) }, terminated: false },
+    {
+      data: { count: new NdArray(Float64Array.of(0.1)), last: new NdArray(Float32Array.of(1, 2)) },
+      terminated: false,
+    },
   ];
   const { endpoint, url } = await serve(bridge, { log: (message) => logged.push(message) });
   await endpoint.reset();
@@ -284,7 +340,9 @@ test("floats of another size are cast to what the contract promises, and that is
   assert.deepEqual((await agent.observation())["count"], new NdArray(Float32Array.of(0.1)));
   agent.act(1, 1);
   await agent.observation();
-  assert.deepEqual(logged, ["the observation 'count' is cast from <f8 to float32, which the contract promises"]);
+  assert.deepEqual(logged, [
+    "the observation 'count' is cast from <f8 to float32, which the contract promises",
+  ]);
 });
 
 test("an agent that acts without reading holds no memory: it gets the newest frame later", async () => {
@@ -336,7 +394,11 @@ test("three hundred hostile connections leave two agents undisturbed", async () 
       const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) });
       socket.on("error", () => undefined);
       await once(socket, "connect").catch(() => undefined);
-      socket.write(index % 2 ? "\x16\x03\x01\x02" : "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n");
+      socket.write(
+        index % 2
+          ? "\x16\x03\x01\x02"
+          : "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+      );
       await sleep(5);
       socket.resetAndDestroy();
       return;
@@ -358,5 +420,8 @@ test("three hundred hostile connections leave two agents undisturbed", async () 
 
 test("a client of ours sees the refusal of a bridge of ours", async () => {
   const { capability } = await serve(new Counting());
-  await assert.rejects(RobotClient.connect(capability, { token: "slot-0-no" }), /unknown episode token: 'slot-0-no'/);
+  await assert.rejects(
+    RobotClient.connect(capability, { token: "slot-0-no" }),
+    /unknown episode token: 'slot-0-no'/,
+  );
 });

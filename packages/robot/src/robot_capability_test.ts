@@ -38,13 +38,22 @@ test("robotCapability() refuses a contract that breaks a rule, and names the fea
   const feature = (value: unknown): unknown => ({ features: { f: value } });
   refuses(undefined, /contract as it must be an object: current value is undefined/);
   refuses({}, /'features' must be an object/);
-  refuses({ features: {}, control_rate: 0 }, /'control_rate' must be a number of hertz above 0: current value is 0/);
+  refuses(
+    { features: {}, control_rate: 0 },
+    /'control_rate' must be a number of hertz above 0: current value is 0/,
+  );
   refuses({ features: {}, robot_type: 1 }, /'robot_type' must be text/);
   refuses(feature({ role: "state" }), /feature 'f' of contract as its role must be .*"state"/);
   refuses(feature({ role: "action", shape: [] }), /its shape must be at least one count above 0/);
   refuses(feature({ role: "action", shape: [1.5] }), /its shape/);
-  refuses(feature({ role: "observation", type: "rgb", shape: [3, 224, 224] }), /height, width and 1, 3 or 4 channels/);
+  refuses(
+    feature({ role: "observation", type: "rgb", shape: [3, 224, 224] }),
+    /height, width and 1, 3 or 4 channels/,
+  );
   refuses(feature({ role: "action", names: "x" }), /its names must be a list of texts/);
-  refuses(feature({ role: "action", stats: { mean: [Number.NaN] } }), /its stats.mean must be a list of numbers/);
+  refuses(
+    feature({ role: "action", stats: { mean: [Number.NaN] } }),
+    /its stats.mean must be a list of numbers/,
+  );
   refuses({ features: { reward: { role: "observation" } } }, /must not be called terminated, reward or meta/);
 });

@@ -42,9 +42,7 @@ export interface SendChunkOptions {
  * @param observation What the robot sees.
  * @returns The next action; or several, as an array with two dimensions or a list of lists. Undefined stops the run.
  */
-export type RobotPolicy = (
-  observation: RobotObservation,
-) => PolicyAnswer | Promise<PolicyAnswer>;
+export type RobotPolicy = (observation: RobotObservation) => PolicyAnswer | Promise<PolicyAnswer>;
 
 /** What a policy returns. */
 export type PolicyAnswer = RobotAction | readonly ArrayLike<number>[] | undefined;

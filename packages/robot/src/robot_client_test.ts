@@ -37,7 +37,10 @@ async function scripted(
     void script(ws, next);
   });
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { capability: { name: "robot", protocol: "openpi/0", url, params: { contract: CONTRACT } }, extensions };
+  return {
+    capability: { name: "robot", protocol: "openpi/0", url, params: { contract: CONTRACT } },
+    extensions,
+  };
 }
 
 const state = (value: number, terminated = false): Uint8Array =>
@@ -103,7 +106,13 @@ test("run() lets a policy act until the end, one row of a chunk for each observa
   assert.deepEqual([result.steps, result.terminated, result.totalReward], [5, true, 5]);
   assert.deepEqual(
     bridge.steps.map(({ rows }) => rows[0]),
-    [[0, 0], [0, 1], [0, 2], [3, 0], [3, 1]],
+    [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+      [3, 0],
+      [3, 1],
+    ],
   );
 });
 
@@ -115,7 +124,10 @@ test("run() stops after maxSteps, or when the policy has had enough; chunkSize c
   const chunk = new NdArray(Float32Array.of(1, 1, 2, 2, 3, 3), [3, 2]);
   const { steps, terminated } = await client.run(() => chunk, { maxSteps: 3, chunkSize: 2 });
   assert.deepEqual([steps, terminated], [3, false]);
-  assert.deepEqual(bridge.steps.map(({ rows }) => rows[0]![0]), [1, 2, 1]);
+  assert.deepEqual(
+    bridge.steps.map(({ rows }) => rows[0]![0]),
+    [1, 2, 1],
+  );
   await client.act([0, 0]);
   let calls = 0;
   assert.equal((await client.run(() => (calls++ ? undefined : [4, 4]))).steps, 1);
@@ -124,7 +136,10 @@ test("run() stops after maxSteps, or when the policy has had enough; chunkSize c
 test("actions are checked before they are sent: width, finite numbers, chunks with equal rows", async () => {
   const { client } = await connected();
   await assert.rejects(client.act([1]), /must have 2 numbers: current value has 1/);
-  await assert.rejects(client.act([1, Number.NaN]), (error) => error instanceof RangeError && /finite/.test(error.message));
+  await assert.rejects(
+    client.act([1, Number.NaN]),
+    (error) => error instanceof RangeError && /finite/.test(error.message),
+  );
   await assert.rejects(client.act([1, 1e300]), RangeError);
   await assert.rejects(client.act(["1", "2"] as unknown as number[]), TypeError);
   await assert.rejects(client.sendChunk([[1, 2], [1]]), RangeError);
@@ -135,7 +150,13 @@ test("actions are checked before they are sent: width, finite numbers, chunks wi
 test("sendChunk() says what it is based on", async () => {
   const { client, next } = await connected();
   const received = next();
-  await client.sendChunk([[1, 2], [3, 4]], { obsIndex: 7, delayUsed: 2 });
+  await client.sendChunk(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    { obsIndex: 7, delayUsed: 2 },
+  );
   assert.deepEqual(await received, {
     actions: new NdArray(Float32Array.of(1, 2, 3, 4), [2, 2]),
     obs_index: 7,
@@ -157,7 +178,9 @@ test("reward and meta are siblings, whatever form a peer gives them", async () =
   const { client, ws } = await connected();
   await client.observation();
   const meta = { obs_index: 4, unexecuted_chunk: new NdArray(new Float32Array(6), [3, 2]) };
-  ws.send(encode({ one: new NumpyScalar(2, "<f4"), reward: new NumpyScalar(1.5, "<f4"), meta, prompt: "go" }));
+  ws.send(
+    encode({ one: new NumpyScalar(2, "<f4"), reward: new NumpyScalar(1.5, "<f4"), meta, prompt: "go" }),
+  );
   const observation = await client.observation();
   assert.deepEqual(observation, {
     data: { one: new NdArray(Float32Array.of(2), []) },
@@ -188,7 +211,10 @@ test("an error frame fails the pending and every later read, with its text", asy
   const failed = isError("connection-lost", /joint 3 is on fire/);
   await assert.rejects(pending, failed);
   await assert.rejects(client.observation(), failed);
-  await assert.rejects(client.run(() => [0, 0]), failed);
+  await assert.rejects(
+    client.run(() => [0, 0]),
+    failed,
+  );
 });
 
 test("an error replaces an observation that nobody has read, but not the end of the episode", async () => {
@@ -215,7 +241,10 @@ test("a frame that is no observation is the end, too", async () => {
 
 test("metadata, the first observation and the handshake have to come in time", async () => {
   const silent = await scripted(() => undefined);
-  await assert.rejects(RobotClient.connect(silent.capability, { timeout: 60 }), isError("timeout", /its metadata .* 60 ms/));
+  await assert.rejects(
+    RobotClient.connect(silent.capability, { timeout: 60 }),
+    isError("timeout", /its metadata .* 60 ms/),
+  );
   const idle = await scripted((ws) => ws.send(encode({ claim_required: true })));
   await assert.rejects(
     RobotClient.connect(idle.capability, { timeout: 60 }),
@@ -232,7 +261,10 @@ test("a text before the first observation is a refusal of the claim", async () =
     await next();
     ws.send("unknown episode token: 'x'");
   });
-  await assert.rejects(RobotClient.connect(capability, { token: "x" }), isError("authentication-failed", /unknown episode token/));
+  await assert.rejects(
+    RobotClient.connect(capability, { token: "x" }),
+    isError("authentication-failed", /unknown episode token/),
+  );
 });
 
 test("a server without slots is not claimed, and needs no first observation", async () => {
@@ -259,7 +291,10 @@ test("a frame over maxFrameBytes ends the connection, and the error names the li
   const { client, ws } = await connected({ maxFrameBytes: 1_000 });
   await client.observation();
   ws.send(encode({ state: new NdArray(new Uint8Array(2_000)) }));
-  await assert.rejects(client.observation(), isError("invalid-value", /at most 1000 bytes \('maxFrameBytes'\)/));
+  await assert.rejects(
+    client.observation(),
+    isError("invalid-value", /at most 1000 bytes \('maxFrameBytes'\)/),
+  );
 });
 
 test("signals give up a connection, a read and a run; the connection lives on after a read", async () => {
@@ -275,7 +310,13 @@ test("signals give up a connection, a read and a run; the connection lives on af
   const run = client.run(() => [0, 0], { signal: running.signal });
   running.abort(new Error("stop"));
   await assert.rejects(run, /stop/);
-  await assert.rejects(RobotClient.connect({ name: "r", protocol: "openpi/0", url: "ws://127.0.0.1:1", params: {} }, { signal: running.signal }), /stop/);
+  await assert.rejects(
+    RobotClient.connect(
+      { name: "r", protocol: "openpi/0", url: "ws://127.0.0.1:1", params: {} },
+      { signal: running.signal },
+    ),
+    /stop/,
+  );
 });
 
 test("close() is graceful and idempotent, and ends what waits", async () => {
@@ -305,5 +346,8 @@ test("what is no robot binding, and where nothing listens, is told", async () =>
   const binding = { name: "shell", protocol: "ssh/2", url: "ssh://h:22", params: {} };
   await assert.rejects(RobotClient.connect(binding), isError("invalid-value", /family openpi/));
   const nobody = { name: "robot", protocol: "openpi/0", url: "ws://127.0.0.1:1", params: {} };
-  await assert.rejects(RobotClient.connect(nobody), isError("connection-lost", /127\.0\.0\.1:1: ECONNREFUSED/));
+  await assert.rejects(
+    RobotClient.connect(nobody),
+    isError("connection-lost", /127\.0\.0\.1:1: ECONNREFUSED/),
+  );
 });

@@ -107,7 +107,11 @@ export class RobotEndpoint implements Service, AsyncDisposable {
   static attach(address: { host: string; port: number }, options: RobotAttachOptions = {}): RobotEndpoint {
     return new RobotEndpoint(async ({ signal }) => {
       const rpc = await connectToSim(address, { timeout: options.connectTimeout ?? CONNECT_MS, signal });
-      return new RemoteSim(rpc, (capability) => seenFrom(address.host, capability), () => Promise.resolve());
+      return new RemoteSim(
+        rpc,
+        (capability) => seenFrom(address.host, capability),
+        () => Promise.resolve(),
+      );
     }, options);
   }
 
@@ -199,16 +203,26 @@ export class RobotEndpoint implements Service, AsyncDisposable {
 
   get #live(): Sim {
     if (this.#sim && this.#starting) return this.#sim;
-    throw new EnvportError("closed", `Cannot use ${this.name} as it must be started: current value is 'idle'`);
+    throw new EnvportError(
+      "closed",
+      `Cannot use ${this.name} as it must be started: current value is 'idle'`,
+    );
   }
 
-  async #claim(args: JsonObject, signal: AbortSignal | undefined): Promise<{ token: string; prompt: string }> {
+  async #claim(
+    args: JsonObject,
+    signal: AbortSignal | undefined,
+  ): Promise<{ token: string; prompt: string }> {
     for (;;) {
       signal?.throwIfAborted();
       const sim = this.#live;
       const claim = sim.reset(args);
       try {
-        return await unlessAborted(claim, signal, ({ token }) => void sim.release(token).catch(() => undefined));
+        return await unlessAborted(
+          claim,
+          signal,
+          ({ token }) => void sim.release(token).catch(() => undefined),
+        );
       } catch (error) {
         if (!(error instanceof ProtocolError) || !error.message.includes("slots are claimed")) throw error;
       }
@@ -244,7 +258,7 @@ async function unlessAborted<T>(
   if (!signal) return await work;
   return await new Promise<T>((resolve, reject) => {
     const giveUp = (): void => {
-      reject(signal.reason);
+      reject(signal.reason as Error);
       work.then(giveBack, () => undefined);
     };
     signal.addEventListener("abort", giveUp, { once: true });

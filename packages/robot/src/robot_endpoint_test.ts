@@ -40,14 +40,22 @@ test("four slots and four agents at once, each with its own token and grade", as
     return [steps, (await endpoint.result(token)).total_reward];
   };
   const results = await Promise.all([play(), play(), play(), play()]);
-  assert.deepEqual(results.sort(), [[1, 1], [2, 2], [3, 3], [4, 4]]);
+  assert.deepEqual(results.sort(), [
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [4, 4],
+  ]);
   assert.equal(bridge.resets.length, 1);
 });
 
 test("claims of a batch share their arguments; another one is refused by both", async () => {
   const { endpoint } = await serve(new Counting({ numEnvs: 2 }));
   const { token } = await endpoint.reset({ seed: 1 });
-  await assert.rejects(endpoint.reset({ seed: 2 }), /slots share one batch reset \(\{"seed":1\}\).*\{"seed":2\}/);
+  await assert.rejects(
+    endpoint.reset({ seed: 2 }),
+    /slots share one batch reset \(\{"seed":1\}\).*\{"seed":2\}/,
+  );
   await endpoint.result(token);
   await assert.rejects(endpoint.result(token), /unknown episode token/);
   await endpoint.reset({ seed: 2 });

@@ -83,7 +83,11 @@ test("the peer's RobotEndpoint and RobotClient drive a bridge of ours with two s
   assert.deepEqual(report.capability, ["arm", "openpi/0", true]);
   assert.deepEqual([report.contract, report.prompts], [true, ["count to 3", "count to 3"]]);
   const [one, other] = report.played;
-  assert.deepEqual(one!.seen, [[1, 1], [2, 1], [3, 1]]);
+  assert.deepEqual(one!.seen, [
+    [1, 1],
+    [2, 1],
+    [3, 1],
+  ]);
   assert.deepEqual(other!.seen.at(-1), [5, 1]);
   assert.deepEqual(one!.last["last"], { dtype: "<f4", shape: [2], values: [1.5, 1.5] });
   assert.deepEqual([one!.reward, one!.rate, one!.contract], ["float32", 20, true]);
@@ -91,7 +95,10 @@ test("the peer's RobotEndpoint and RobotClient drive a bridge of ours with two s
   assert.deepEqual(one!.result, { score: 1, success: true, total_reward: 3 });
   assert.deepEqual(other!.result, { score: 1, success: true, total_reward: 5 });
   const { errors } = report;
-  assert.equal(errors["token"], "RuntimeError: robot env error on claim:\nunknown episode token: 'slot-7-no'");
+  assert.equal(
+    errors["token"],
+    "RuntimeError: robot env error on claim:\nunknown episode token: 'slot-7-no'",
+  );
   assert.equal(
     errors["width"],
     "RuntimeError: robot env error:\nCannot take action as it must have 2 numbers: current value has 5",
@@ -138,7 +145,10 @@ test("our endpoint starts the peer's RobotBridge, and our client drives it", TIM
   assert.deepEqual([steps, terminated], [2, true]);
   assert.deepEqual(await endpoint.result(token), { score: 1, success: true, total_reward: 0 });
   await assert.rejects(endpoint.reset({ fail: true }), /as told/);
-  await assert.rejects(RobotClient.connect(capability), isError("authentication-failed", /found 0; pass the token/));
+  await assert.rejects(
+    RobotClient.connect(capability),
+    isError("authentication-failed", /found 0; pass the token/),
+  );
 });
 
 /** Goes on after an observation that has been read. */
@@ -152,24 +162,28 @@ async function runOn(
   return { steps: steps + Number(observation !== undefined), terminated };
 }
 
-test("a failure of the peer's bridge fails our reads with its text; four slots are driven at once", TIMEOUT, async () => {
-  const { endpoint, capability } = await peerBridge(counting({ end: 3, slots: 4 }));
-  const episodes = [];
-  for (let slot = 0; slot < 4; slot++) episodes.push(await endpoint.reset({}, { session: `s${slot}` }));
-  const play = async (token: string): Promise<number> => {
+test(
+  "a failure of the peer's bridge fails our reads with its text; four slots are driven at once",
+  TIMEOUT,
+  async () => {
+    const { endpoint, capability } = await peerBridge(counting({ end: 3, slots: 4 }));
+    const episodes = [];
+    for (let slot = 0; slot < 4; slot++) episodes.push(await endpoint.reset({}, { session: `s${slot}` }));
+    const play = async (token: string): Promise<number> => {
+      await using client = await RobotClient.connect(capability, { token });
+      return (await client.run(() => [0, 0])).steps;
+    };
+    assert.deepEqual(await Promise.all(episodes.map(({ token }) => play(token))), [3, 4, 5, 6]);
+    for (let slot = 0; slot < 4; slot++) await endpoint.release(`s${slot}`);
+    const { token } = await endpoint.reset();
     await using client = await RobotClient.connect(capability, { token });
-    return (await client.run(() => [0, 0])).steps;
-  };
-  assert.deepEqual(await Promise.all(episodes.map(({ token }) => play(token))), [3, 4, 5, 6]);
-  for (let slot = 0; slot < 4; slot++) await endpoint.release(`s${slot}`);
-  const { token } = await endpoint.reset();
-  await using client = await RobotClient.connect(capability, { token });
-  await client.observation();
-  await client.act([666, 0]);
-  const fallen = isError("connection-lost", /RuntimeError: the arm fell off/);
-  await assert.rejects(client.observation(), fallen);
-  await assert.rejects(client.observation(), fallen);
-});
+    await client.observation();
+    await client.act([666, 0]);
+    const fallen = isError("connection-lost", /RuntimeError: the arm fell off/);
+    await assert.rejects(client.observation(), fallen);
+    await assert.rejects(client.observation(), fallen);
+  },
+);
 
 const gymnasium = (target: string, ...words: string[]): string[] => [
   ...["hud.environment.robot.gym", target, ...words],
@@ -182,7 +196,9 @@ const balance = ({ data }: RobotObservation): number[] => {
 };
 
 test("our client balances the pole of Gymnasium's CartPole", TIMEOUT, async () => {
-  const { endpoint, capability } = await peerBridge(gymnasium(`${peerProgram("peer_robot_bridge.py")}:cartpole`));
+  const { endpoint, capability } = await peerBridge(
+    gymnasium(`${peerProgram("peer_robot_bridge.py")}:cartpole`),
+  );
   const { token } = await endpoint.reset({ seed: 3 });
   await using client = await RobotClient.connect(capability, { token });
   const { steps, terminated, observation, totalReward } = await client.run(balance);
@@ -192,11 +208,15 @@ test("our client balances the pole of Gymnasium's CartPole", TIMEOUT, async () =
 });
 
 test("our client swings Gymnasium's Pendulum to the end of its time", TIMEOUT, async () => {
-  const { endpoint, capability } = await peerBridge(gymnasium(`${peerProgram("peer_robot_bridge.py")}:pendulum`));
+  const { endpoint, capability } = await peerBridge(
+    gymnasium(`${peerProgram("peer_robot_bridge.py")}:pendulum`),
+  );
   const { token } = await endpoint.reset({ seed: 3 });
   await using client = await RobotClient.connect(capability, { token });
   assert.equal(client.spaces().actionWidth, 1);
-  const { steps, totalReward } = await client.run(({ data }) => [2 * Math.sign(Number(data["obs"]!.data[2]))]);
+  const { steps, totalReward } = await client.run(({ data }) => [
+    2 * Math.sign(Number(data["obs"]!.data[2])),
+  ]);
   assert.equal(steps, 25);
   const { total_reward: total } = await endpoint.result(token);
   assert.ok(Math.abs(total - totalReward) < 1e-3 && total < 0);

@@ -31,7 +31,9 @@ export interface RobotSpaces {
  */
 export function robotSpaces(contract: unknown): RobotSpaces {
   const features = isJsonObject(contract) && isJsonObject(contract["features"]) ? contract["features"] : {};
-  const entries = Object.entries(features).filter((entry): entry is [string, RobotFeature] => isJsonObject(entry[1]));
+  const entries = Object.entries(features).filter((entry): entry is [string, RobotFeature] =>
+    isJsonObject(entry[1]),
+  );
   const action = entries.find(([, { role }]) => role === "action");
   return {
     action: action && { ...action[1], name: action[0] },

@@ -63,7 +63,10 @@ export interface ServedBridge extends AsyncDisposable {
  * await serveBridge(makeBridge());
  * ```
  */
-export async function serveBridge(bridge: RobotBridge, options: ServeBridgeOptions = {}): Promise<ServedBridge> {
+export async function serveBridge(
+  bridge: RobotBridge,
+  options: ServeBridgeOptions = {},
+): Promise<ServedBridge> {
   const { host = "127.0.0.1", port = 0, agentPort = 0, program = true } = options;
   const robot = new RobotHost(bridge, options);
   await robot.contract();

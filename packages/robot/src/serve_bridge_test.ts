@@ -27,17 +27,20 @@ async function spawned(options: RobotSpawnOptions = {}) {
   return { endpoint, lines, path, capability: { ...capability!, url: `ws+unix:${path}:/` } };
 }
 
+const parse: (text: string) => ReturnType<typeof JSON.parse> = JSON.parse;
+type Reply = ReturnType<typeof parse>;
+
 /** A control connection that speaks lines. */
 async function dial(port: number) {
   const socket = connect({ host: "127.0.0.1", port });
   await once(socket, "connect");
   onTestFinished(() => void socket.destroy());
   const lines = createInterface(socket)[Symbol.asyncIterator]();
-  const next = async (): Promise<any> => {
+  const next = async (): Promise<Reply> => {
     const { value, done } = await lines.next();
-    return done ? undefined : JSON.parse(value);
+    return done ? undefined : parse(value);
   };
-  const ask = async (line: unknown): Promise<any> => {
+  const ask = async (line: unknown): Promise<Reply> => {
     socket.write(typeof line === "string" ? line : `${JSON.stringify(line)}\n`);
     return await next();
   };
@@ -86,7 +89,10 @@ test("a program that dies is told with how it ended, also through closed", async
 /** The process that holds the listening end of a private socket. */
 async function pidListening(url: string): Promise<string> {
   const path = /^ws\+unix:(.*):\/$/.exec(url)![1]!;
-  const child = spawn("bash", ["-c", `grep -lsz -- 'ENVPORT_ROBOT_SOCKET=${path}' /proc/[0-9]*/environ | cut -d/ -f3 | while read pid; do tr '\\0' ' ' < /proc/$pid/cmdline | grep -q counting_sim && echo $pid; done | head -1`]);
+  const child = spawn("bash", [
+    "-c",
+    `grep -lsz -- 'ENVPORT_ROBOT_SOCKET=${path}' /proc/[0-9]*/environ | cut -d/ -f3 | while read pid; do tr '\\0' ' ' < /proc/$pid/cmdline | grep -q counting_sim && echo $pid; done | head -1`,
+  ]);
   const [chunk] = await once(child.stdout, "data");
   return String(chunk).trim();
 }
@@ -96,10 +102,14 @@ test("a program that ends before it says its port, or says nothing, fails the st
   await assert.rejects(failing.start(), isError("service-failed", /ended first: exit code 3/));
   const missing = RobotEndpoint.spawn(["/no/such/simulator"]);
   await assert.rejects(missing.start(), isError("service-failed", /ended first: ENOENT/));
-  const silent = RobotEndpoint.spawn([process.execPath, "-e", "setInterval(() => {}, 1000)"], { connectTimeout: 300 });
+  const silent = RobotEndpoint.spawn([process.execPath, "-e", "setInterval(() => {}, 1000)"], {
+    connectTimeout: 300,
+  });
   await assert.rejects(silent.start(), isError("not-ready", /must print HUD_SIM_PORT=<port> within 300 ms/));
   const giving = new AbortController();
-  const aborted = RobotEndpoint.spawn([process.execPath, "-e", "setInterval(() => {}, 1000)"]).start({ signal: giving.signal });
+  const aborted = RobotEndpoint.spawn([process.execPath, "-e", "setInterval(() => {}, 1000)"]).start({
+    signal: giving.signal,
+  });
   giving.abort(new Error("enough"));
   await assert.rejects(aborted, /enough/);
 });
@@ -138,8 +148,13 @@ test("a program whose parent is killed ends by itself", async () => {
 test("a worker is driven in the same way", async () => {
   const bootstrap = `import { register } from "tsx/esm/api"; register(); await import(${JSON.stringify(new URL("testdata/counting_sim.ts", import.meta.url).href)});`;
   const lines: string[] = [];
-  const url = new URL(`data:text/javascript,${encodeURIComponent(bootstrap.replace('"tsx/esm/api"', JSON.stringify(import.meta.resolve("tsx/esm/api"))))}`);
-  await using endpoint = RobotEndpoint.worker(url, { onLine: (line) => lines.push(line), env: { SLOTS: "2", COUNT_TO: "2" } });
+  const url = new URL(
+    `data:text/javascript,${encodeURIComponent(bootstrap.replace('"tsx/esm/api"', JSON.stringify(import.meta.resolve("tsx/esm/api"))))}`,
+  );
+  await using endpoint = RobotEndpoint.worker(url, {
+    onLine: (line) => lines.push(line),
+    env: { SLOTS: "2", COUNT_TO: "2" },
+  });
   const [capability] = await endpoint.start();
   const { path } = capability!.dial as { path: string };
   const episodes = [await endpoint.reset(), await endpoint.reset()];
@@ -154,7 +169,10 @@ test("a worker is driven in the same way", async () => {
 
 test("an endpoint attaches to a simulator that runs elsewhere, and leaves it alone when it stops", async () => {
   const { served, bridge } = await controlled(new Counting({ end: 2 }));
-  const endpoint = RobotEndpoint.attach({ host: "127.0.0.1", port: served.port }, { name: "arm", connectTimeout: 5_000 });
+  const endpoint = RobotEndpoint.attach(
+    { host: "127.0.0.1", port: served.port },
+    { name: "arm", connectTimeout: 5_000 },
+  );
   onTestFinished(() => endpoint.stop());
   const [capability] = await endpoint.start();
   assert.deepEqual([capability!.name, capability!.url, capability!.dial], ["arm", served.url, undefined]);
@@ -166,7 +184,10 @@ test("an endpoint attaches to a simulator that runs elsewhere, and leaves it alo
   await endpoint.start();
   await endpoint.reset();
   const nowhere = RobotEndpoint.attach({ host: "127.0.0.1", port: 1 }, { connectTimeout: 150 });
-  await assert.rejects(nowhere.start(), isError("not-ready", /nothing answers at 127\.0\.0\.1:1 within 150 ms/));
+  await assert.rejects(
+    nowhere.start(),
+    isError("not-ready", /nothing answers at 127\.0\.0\.1:1 within 150 ms/),
+  );
 });
 
 test("slots belong to the control connection that claimed them: they are free when it is gone", async () => {
@@ -187,7 +208,9 @@ test("the control channel answers everything, with the codes of JSON-RPC", async
   const { ask } = await dial(served.port);
   const code = async (line: unknown): Promise<unknown> => (await ask(line)).error.code;
   assert.deepEqual((await ask({ jsonrpc: "2.0", id: "a", method: "url" })).result, { url: served.url });
-  assert.deepEqual((await ask({ id: 2, method: "contract", params: null })).result, { contract: bridge.contract() });
+  assert.deepEqual((await ask({ id: 2, method: "contract", params: null })).result, {
+    contract: bridge.contract(),
+  });
   const { capabilities } = (await ask({ id: 3, method: "capabilities", params: { name: "arm" } })).result;
   assert.deepEqual(capabilities, [
     { name: "arm", protocol: "openpi/0", url: served.url, params: { contract: bridge.contract() } },
@@ -234,7 +257,10 @@ test("a score that is no number is an error on the way out, and an answer with o
   onTestFinished(() => endpoint.stop());
   await endpoint.start();
   assert.equal((await endpoint.reset()).prompt, "NaN");
-  await assert.rejects(endpoint.result("t"), isError("protocol-violation", /'score' must be a finite number: current value is null/));
+  await assert.rejects(
+    endpoint.result("t"),
+    isError("protocol-violation", /'score' must be a finite number: current value is null/),
+  );
   await endpoint.reset();
 });
 
@@ -250,14 +276,20 @@ async function peer(answer: (method: string, id: number) => string): Promise<num
 }
 
 test("answers of a peer that break the protocol are told as that", async () => {
-  const answers: Record<string, string> = { capabilities: '{"capabilities": 7}', reset: '{"prompt": 1, "token": "t"}' };
+  const answers: Record<string, string> = {
+    capabilities: '{"capabilities": 7}',
+    reset: '{"prompt": 1, "token": "t"}',
+  };
   const port = await peer((method, id) => `{"id": ${id}, "result": ${answers[method]!}}`);
   const endpoint = RobotEndpoint.attach({ host: "127.0.0.1", port });
   await assert.rejects(endpoint.start(), isError("protocol-violation", /'capabilities' must be a list/));
   answers["capabilities"] = '{"capabilities": []}';
   onTestFinished(() => endpoint.stop());
   await endpoint.start();
-  await assert.rejects(endpoint.reset(), isError("protocol-violation", /'prompt' must be text: current value is 1/));
+  await assert.rejects(
+    endpoint.reset(),
+    isError("protocol-violation", /'prompt' must be text: current value is 1/),
+  );
 });
 
 test("a web page's POST drives nothing", async () => {
