@@ -1,4 +1,6 @@
 // What goes wrong in the large: many calls, big results, long silence, a server that dies.
+import { connect } from "@envport/client";
+import { Environment, serve } from "@envport/server";
 import type { Capability } from "@envport/wire";
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
@@ -102,6 +104,37 @@ describe.each(transports)("over %s", (transport) => {
       assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).structuredContent, { sum: 5 });
     },
   );
+
+  test("the network between agent and environment breaks in the middle of a call", async () => {
+    const env = new Environment({ name: "tools" });
+    env.use(mcpServer(() => everything(), { transport, logger: silent }));
+    env.template("task").run(async function* () {
+      yield "Call tools.";
+      yield 1;
+    });
+    const server = await serve(env, { logger: silent });
+    onTestFinished(() => server.close());
+    const proxy = await proxied(server.port);
+    const client = await connect(`tcp://127.0.0.1:${String(proxy.port)}`, { logger: silent });
+    onTestFinished(() => client.close());
+    await client.start("task");
+    const tools = await client.open(mcp);
+    const seen: number[] = [];
+    const onProgress = ({ progress }: { progress: number }): void => void seen.push(progress);
+    const call = tools.callTool("slow", { ticks: 50, every: 20 }, { onProgress });
+    const outcome = call.then(
+      ({ content }) => content,
+      (error: { code: string }) => error.code,
+    );
+    await until(() => seen.length >= 5);
+    proxy.cut();
+    await client.resume();
+    // What can be resumed goes on where it was; what cannot fails, and is not done twice.
+    const expected = transport === "websocket" ? "connection-lost" : [{ type: "text", text: "ticks 50" }];
+    assert.deepEqual(await outcome, expected);
+    if (transport !== "websocket") assert.equal(seen.length, 50);
+    assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).structuredContent, { sum: 5 });
+  });
 
   test(
     "a tool that ends the server's process is a lost connection, and its caller does not wait",

@@ -161,7 +161,7 @@ export class McpService implements Service, AsyncDisposable {
     try {
       const bound = await endpoint.listen(socket === undefined ? { host, port } : { path: socket });
       const scheme = transport === "websocket" ? "ws" : "http";
-      const place = socket === undefined ? `${bracket(host)}:${String(bound)}` : "127.0.0.1";
+      const place = socket === undefined ? `${reachable(host)}:${String(bound)}` : "127.0.0.1";
       const capability = mcpCapability({ name, url: `${scheme}://${place}${path}`, authToken });
       const dial = socket === undefined ? {} : { dial: { path: socket } };
       return { endpoint, capability: { ...capability, ...dial }, folder };
@@ -190,6 +190,12 @@ async function close(endpoint: Endpoint, folder: string | undefined): Promise<vo
 
 function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
+}
+
+/** How a client of this machine calls the host that is listened on. */
+function reachable(host: string): string {
+  if (isWildcard(host)) return host === "::" ? "[::1]" : "127.0.0.1";
+  return bracket(host);
 }
 
 function bracket(host: string): string {

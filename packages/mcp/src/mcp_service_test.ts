@@ -337,6 +337,13 @@ describe("the service", () => {
     assert.equal((await raw(service, {})).status, 200);
   });
 
+  test("that listens on every address publishes one that can be dialled", async () => {
+    const service = await started(undefined, { host: "0.0.0.0" });
+    assert.match(service.capability.url, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    const tools = await McpClient.connect(service.capability);
+    await tools.close();
+  });
+
   test("says that its address is taken", async () => {
     const first = await started();
     const second = mcpServer(() => everything(), { port: portOf(first.capability) });
