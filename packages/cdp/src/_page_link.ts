@@ -1,0 +1,16 @@
+import type { Protocol } from "devtools-protocol";
+import type { CdpDialog } from "./cdp_dialog.ts";
+import type { CdpSendOptions } from "./cdp_messages.ts";
+
+/** What a client knows of a page; it outlives connections, its session does not. */
+export interface PageLink {
+  info: Protocol.Target.TargetInfo;
+  /** The session of the present connection. */
+  sessionId: string | undefined;
+  closed: boolean;
+  crashed: boolean;
+  dialog: CdpDialog | undefined;
+  /** Called when there is a session, first or new. */
+  attached?: () => void;
+  readonly send: (method: string, params?: object, options?: CdpSendOptions) => Promise<unknown>;
+}
