@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import type { Duplex, Readable, Writable } from "node:stream";
+import { HostTerminal, terminalArgv } from "./_host_terminal.ts";
 import type { Runner } from "./_runner.ts";
 
 /** How long output of an exited command may still be on its way while a background process holds it open. */
@@ -35,20 +36,20 @@ export class HostRunner implements Runner {
   async spawn(command: SandboxCommand, { signal }: AbortOptions = {}): Promise<SandboxProcess> {
     signal?.throwIfAborted();
     const { argv, env, cwd = this.#cwd, pty } = command;
-    const [program, ...rest] = pty ? inTerminal(argv, pty) : argv;
+    const [program, ...rest] = pty ? terminalArgv(argv, pty) : argv;
     const term = pty?.term === undefined ? {} : { TERM: pty.term };
     const child = spawn(program!, rest, {
       cwd,
       env: { ...this.#env, ...term, ...env },
-      stdio: ["pipe", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe", ...(pty ? (["pipe"] as const) : [])],
       detached: true,
-    });
+    }) as Child;
     this.#children.add(child);
     child.once("exit", () => this.#children.delete(child));
     await once(child, "spawn").catch((error: unknown) => {
       throw Object.assign(new Error("Cannot start program", { cause: error }), { code: "spawn-failed" });
     });
-    const process = hostProcess(child, pty !== undefined);
+    const process = hostProcess(child, pty && new HostTerminal(child));
     const kill = (): void => process.kill();
     signal?.addEventListener("abort", kill);
     void process.exit.then(() => signal?.removeEventListener("abort", kill));
@@ -67,19 +68,19 @@ export class HostRunner implements Runner {
   }
 }
 
-function hostProcess(child: Child, terminal: boolean): SandboxProcess {
+function hostProcess(child: Child, terminal: HostTerminal | undefined): SandboxProcess {
   child.stdin.on("error", () => undefined);
   const exit = new Promise<SandboxExit>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
   });
   const output = (source: Readable): Readable => source.pipe(endingWith(source, exit));
   const [stdout, stderr] = [output(child.stdout), output(child.stderr)];
-  if (terminal) stderr.resume();
+  if (terminal !== undefined) stderr.resume();
   return {
     pid: child.pid!,
     stdin: child.stdin,
     stdout,
-    stderr: terminal ? undefined : stderr,
+    stderr: terminal === undefined ? stderr : undefined,
     exit,
     signal: (name) => signalGroup(child, name),
     kill: () => {
@@ -87,7 +88,7 @@ function hostProcess(child: Child, terminal: boolean): SandboxProcess {
       const timer = setTimeout(() => signalGroup(child, "SIGKILL"), KILL_MS).unref();
       void exit.then(() => clearTimeout(timer));
     },
-    resize: () => undefined,
+    resize: (size) => terminal?.resize(size),
   };
 }
 
@@ -111,12 +112,6 @@ function endingWith(source: Readable, exit: Promise<unknown>): PassThrough {
     wait();
   });
   return copy;
-}
-
-/** `script` gives the command a terminal without native code. */
-function inTerminal(argv: readonly string[], { rows, cols }: { rows: number; cols: number }): string[] {
-  const quoted = argv.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-  return ["script", "-qefc", `stty rows ${String(rows)} cols ${String(cols)}; exec ${quoted}`, "/dev/null"];
 }
 
 function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {

@@ -57,3 +57,24 @@ test("without isolation stop() ends what runs", async () => {
   await own.workspace.stop();
   assert.equal((await run).signal, "SIGKILL");
 });
+
+test("without isolation a terminal is resized, also before its command runs, and tells its program", async () => {
+  await using client = await box.connect();
+  await using terminal = await client.spawn(
+    "trap 'stty size' WINCH; stty size; while :; do sleep 0.02; done",
+    {
+      pty: { rows: 24, cols: 80 },
+    },
+  );
+  terminal.resize({ rows: 30, cols: 100 });
+  let said = "";
+  terminal.stdout.on("data", (chunk: Buffer) => (said += String(chunk)));
+  const until = async (line: string): Promise<void> => {
+    for (let i = 0; i < 500 && !said.includes(line); i++) await sleep(10);
+    assert.ok(said.includes(line), said);
+  };
+  await until("30 100\r\n");
+  terminal.resize({ rows: 11, cols: 41 });
+  terminal.resize({ rows: 10, cols: 40 });
+  await until("10 40\r\n");
+});

@@ -4,9 +4,9 @@ import { collectOutput, sshCapability } from "@envport/ssh";
 import type { CollectOptions, CommandResult } from "@envport/ssh";
 import { EnvportError } from "@envport/wire";
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { FOLDER_FILES, makePrivateFolder, removePrivateFolder } from "./_private_folder.ts";
 import { shellArgv } from "./_session_argv.ts";
 import { SshDaemon } from "./_ssh_daemon.ts";
 import { loadKeys } from "./_ssh_keys.ts";
@@ -162,7 +162,7 @@ export class Workspace implements Service, AsyncDisposable {
   get sshClientKeyPath(): string | undefined {
     const serving = this.#now;
     if (serving.keyPath === undefined && serving.keys.client !== undefined) {
-      serving.keyPath = join(serving.folder, "client_key");
+      serving.keyPath = join(serving.folder, FOLDER_FILES.clientKey);
       writeFileSync(serving.keyPath, serving.keys.client, { mode: 0o600, flag: "wx" });
     }
     return serving.keyPath;
@@ -334,11 +334,11 @@ export class Workspace implements Service, AsyncDisposable {
     const keys = await loadKeys({ hostKeyPath, authorizedClientKeys });
     const { path, cwd } = this.#place;
     const daemon = new SshDaemon({ user: this.sshUser, keys, runner: this.#place, path, cwd, log });
-    const folder = mkdtempSync(join(socketParent(), "envport-"));
+    const folder = makePrivateFolder();
     const onTcp = host !== undefined || port !== undefined;
     const target = onTcp
       ? { host: host ?? "127.0.0.1", port: port ?? 0 }
-      : { path: join(folder, "ssh.sock") };
+      : { path: join(folder, FOLDER_FILES.socket) };
     const tracking = this.tracksFiles ? this.#newTracking(onTcp ? target.host : undefined) : undefined;
     try {
       const bound = await daemon.listen(target, { signal });
@@ -349,7 +349,7 @@ export class Workspace implements Service, AsyncDisposable {
       return { daemon, tracking, keys, folder, url: `ssh://${address}`, dial, keyPath: undefined };
     } catch (error) {
       await Promise.all([daemon.close(), tracking?.stop()]);
-      rmSync(folder, { recursive: true });
+      removePrivateFolder(folder);
       throw error;
     }
   }
@@ -368,14 +368,9 @@ export class Workspace implements Service, AsyncDisposable {
     const serving = await this.#starting?.catch(() => undefined);
     this.#starting = this.#serving = undefined;
     await Promise.all([serving?.daemon.close(), serving?.tracking?.stop(), this.#place.stop()]);
-    if (serving) rmSync(serving.folder, { recursive: true, force: true });
+    if (serving) removePrivateFolder(serving.folder);
     this.#resolveClosed(undefined);
   }
-}
-
-/** A socket's path is at most 107 bytes. */
-function socketParent(): string {
-  return tmpdir().length < 80 ? tmpdir() : "/tmp";
 }
 
 function bracket(host: string): string {

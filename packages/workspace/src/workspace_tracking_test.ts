@@ -45,7 +45,7 @@ test("an agent's changes in the sandbox come out of the one port as a patch that
     ["filetracking", "filetracking/1", "/workspace"],
   ]);
   const tracking = await client.open(filetracking);
-  expect((await tracking.setup()).patches.map(({ path }) => path)).toEqual(["sum.js"]);
+  expect((await tracking.setup())?.patches.map(({ path }) => path)).toEqual(["sum.js"]);
   cpSync(join(folder, "workspace"), join(folder, "copy"), { recursive: true });
 
   const agent = await client.open(ssh);
