@@ -1,0 +1,28 @@
+import { ExitCode } from "./exit_code.ts";
+
+/** SIGINT and SIGTERM as an abort signal: the first one lets a command clean up, the second one ends it at once. */
+export class Signals {
+  /** What the process ends with once a signal has come. */
+  exitCode: number | undefined;
+  readonly #controller = new AbortController();
+
+  /** Aborts when the first signal comes. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  listen(): void {
+    process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
+  }
+
+  stop(): void {
+    process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
+  }
+
+  readonly #onSignal = (name: NodeJS.Signals): void => {
+    const code = name === "SIGINT" ? ExitCode.Interrupted : ExitCode.Terminated;
+    if (this.exitCode !== undefined) process.exit(code);
+    this.exitCode = code;
+    this.#controller.abort(new Error(`ended by ${name}`));
+  };
+}

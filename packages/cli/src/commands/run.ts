@@ -1,0 +1,104 @@
+import type { Client } from "@envport/client";
+import type { JsonObject } from "@envport/wire";
+import type { Command, CommandContext } from "../_command.ts";
+import { EpisodeReport } from "../_episode_report.ts";
+import { Failure, messageOf } from "../_failure.ts";
+import { findAgent } from "../_find_agent.ts";
+import { parseArguments } from "../_json_object.ts";
+import { loadModule } from "../_load_module.ts";
+import { parseModuleRef } from "../_module_ref.ts";
+import { TARGET_OPTIONS, openTarget } from "../_target.ts";
+import type { Agent } from "../agent.ts";
+import { ExitCode } from "../exit_code.ts";
+
+/** `envport run` */
+export const runCommand: Command = {
+  path: "run",
+  summary: "Let an agent do a task: start, act, grade",
+  details:
+    "The agent's module exports an async function (client, task, {signal}) that works through client.open(…), reads task.promptText and returns the answer. On a terminal the episode is told in lines for people, else in one JSON object a line: connected, started, progress, answered, graded. What the agent prints goes to standard error.",
+  arguments: [{ name: "task", summary: "The task's id, as 'task list' shows it" }],
+  options: [
+    { name: "agent", value: "file", files: "file", summary: "The agent's module (file[:name]) [agent.ts]" },
+    ...TARGET_OPTIONS,
+    { name: "args", short: "a", value: "json", summary: "The task's arguments, a JSON object [{}]" },
+    { name: "min-score", value: "score", summary: "End with exit code 4 if the score is lower" },
+  ],
+  examples: [
+    ["run fix-sum --agent agent.ts --source env.ts", "One episode, in an environment of its own"],
+    ["run fix-sum --agent agents.ts:careful", "Against the one that is served on port 8765"],
+    ["run fix-sum --source env.ts --min-score 1 --json", "In a script: exit code 4 if it was not solved"],
+  ],
+  async run(invocation, context) {
+    const id = invocation.argument("task");
+    const args = parseArguments(invocation.option("args"));
+    const minScore = invocation.number("min-score");
+    const ref = parseModuleRef(invocation.option("agent") ?? ".", "agent");
+    context.output.claimStdout();
+    const agent = findAgent(await loadModule(ref), ref);
+    const report = new EpisodeReport(context.output);
+    await using target = await openTarget(invocation, context);
+    await using client = await target.connect({
+      onProgress: (message, fraction) => report.tell({ event: "progress", message, fraction }),
+    });
+    const { url, environment, sessionId: session } = client;
+    report.tell({ event: "connected", url, environment, session });
+    const score = await episode(client, { id, args, agent, report, context });
+    if (minScore === undefined || score >= minScore) return ExitCode.Ok;
+    context.output.note(`The score is below ${String(minScore)}`);
+    return ExitCode.LowScore;
+  },
+};
+
+interface Episode {
+  id: string;
+  args: JsonObject;
+  agent: Agent;
+  report: EpisodeReport;
+  context: CommandContext;
+}
+
+async function episode(client: Client, { id, args, agent, report, context }: Episode): Promise<number> {
+  const { signal } = context;
+  try {
+    const task = await client.start(id, args, { signal });
+    report.tell({ event: "started", task: id, args, prompt: task.prompt });
+    const began = performance.now();
+    const answer = await act(
+      client,
+      () => agent(client, task, { signal: whileConnected(client, signal) }),
+      signal,
+    );
+    report.tell({ event: "answered", answer, ms: Math.round(performance.now() - began) });
+    const answered = performance.now();
+    const evaluation = await task.grade(answer, { signal });
+    const { score } = evaluation;
+    report.tell({ event: "graded", score, evaluation, ms: Math.round(performance.now() - answered) });
+    return score;
+  } finally {
+    // The task is over, or given up: nothing of it is left in the environment.
+    await client.bye().catch(() => undefined);
+  }
+}
+
+/** Lets the agent work until it answers, the connection is lost or a signal comes. */
+async function act(client: Client, work: () => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  const given = new Promise<never>((_, reject) => {
+    void client.closed.then(reject);
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+  const answer = (async () => {
+    try {
+      return await work();
+    } catch (error) {
+      throw new Failure("agent-failed", `The agent failed: ${messageOf(error)}`, { cause: error });
+    }
+  })();
+  return await Promise.race([answer, given]);
+}
+
+function whileConnected(client: Client, signal: AbortSignal): AbortSignal {
+  const lost = new AbortController();
+  void client.closed.then((reason) => lost.abort(reason));
+  return AbortSignal.any([signal, lost.signal]);
+}
