@@ -1,0 +1,51 @@
+/** Keys of a US keyboard by scan code (set 1), from 2 on; a blank is a key that is told below. */
+const ROWS: readonly [start: number, characters: string][] = [
+  [0x02, "1234567890-="],
+  [0x10, "qwertyuiop[]"],
+  [0x1e, "asdfghjkl;'`"],
+  [0x2b, "\\zxcvbnm,./"],
+];
+
+const NAMED: readonly [keysym: number, keycode: number][] = [
+  [0xff1b, 0x01],
+  [0xff08, 0x0e],
+  [0xff09, 0x0f],
+  [0xff0d, 0x1c],
+  [0xffe3, 0x1d],
+  [0xffe1, 0x2a],
+  [0xffe2, 0x36],
+  [0xffe9, 0x38],
+  [0x20, 0x39],
+  [0xffe5, 0x3a],
+  [0xff7f, 0x45],
+  [0xff14, 0x46],
+  [0xffc8, 0x57],
+  [0xffc9, 0x58],
+  // Keys with a prefix of E0 have the high bit.
+  [0xff8d, 0x9c],
+  [0xffe4, 0x9d],
+  [0xffea, 0xb8],
+  [0xfe03, 0xb8],
+  [0xff50, 0xc7],
+  [0xff52, 0xc8],
+  [0xff55, 0xc9],
+  [0xff51, 0xcb],
+  [0xff53, 0xcd],
+  [0xff57, 0xcf],
+  [0xff54, 0xd0],
+  [0xff56, 0xd1],
+  [0xff63, 0xd2],
+  [0xffff, 0xd3],
+  [0xffeb, 0xdb],
+  [0xffec, 0xdc],
+  [0xff67, 0xdd],
+];
+
+/** The scan code of a key on a US keyboard, by the keysym of what it writes without Shift. */
+export const QEMU_KEYCODES: ReadonlyMap<number, number> = new Map([
+  ...ROWS.flatMap(([start, characters]) =>
+    [...characters].map((character, i): [number, number] => [character.charCodeAt(0), start + i]),
+  ),
+  ...NAMED,
+  ...Array.from({ length: 10 }, (_, i): [number, number] => [0xffbe + i, 0x3b + i]),
+]);
