@@ -77,7 +77,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     try {
       await super.send(message, {
         ...options,
-        headers: { [REQUEST_HEADER]: key },
+        headers: { ...options.headers, [REQUEST_HEADER]: key },
         onresumptiontoken: (token) => void (pending.lastEventId = token),
         onRequestStreamEnd: () => {
           this.#lose(pending, "its stream ended without a reply");

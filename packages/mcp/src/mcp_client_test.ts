@@ -140,8 +140,8 @@ describe.each(transports)("over %s, through a forwarder, with a token", (transpo
       name: "EnvportError",
       code: "timeout",
     });
-    const { content } = await tools.callTool("slow", { ticks: 30, every: 20 }, { timeout: 400 });
-    assert.deepEqual(content, [{ type: "text", text: "ticks 30" }]);
+    const { content } = await tools.callTool("slow", { ticks: 25, every: 100 }, { timeout: 1_500 });
+    assert.deepEqual(content, [{ type: "text", text: "ticks 25" }]);
     const total = { timeout: 10_000, maxTotalTimeout: 150 };
     await assert.rejects(tools.callTool("slow", { ticks: 1000, every: 20 }, total), { code: "timeout" });
   });

@@ -129,6 +129,18 @@ test.each(breaks)("over server-sent events, a stream that %s fails its calls at 
   assert.equal(sessions, 1);
 });
 
+test("over HTTP, a broken stream that the server cannot resume fails its call at once", async () => {
+  const capability = await serveV1Http();
+  const proxy = await proxied(portOf(capability));
+  // The server compares the port too.
+  const options = { authority: new URL(capability.url).host };
+  const tools = await McpClient.connect(at(proxy.port, capability), options);
+  onTestFinished(() => tools.close());
+  const call = tools.callTool("slow", { ticks: 10_000 }, { onProgress: () => proxy.cut() });
+  await assert.rejects(call, { code: "connection-lost", message: /its stream ended without a reply/ });
+  assert.deepEqual((await tools.callTool("add", { a: 2, b: 3 })).content, [{ type: "text", text: "5" }]);
+});
+
 test("over server-sent events, closing leaves no connection", async () => {
   const capability = await serveV1Sse();
   const proxy = await proxied(portOf(capability));
