@@ -2,8 +2,10 @@ import { generateSshKeyPair } from "@envport/ssh";
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import ssh2 from "ssh2";
 import type { Client } from "ssh2";
@@ -143,6 +145,22 @@ test("too many tries at logging in end the connection", async () => {
   });
   await once(client, "close");
   assert.ok(tries <= 7, String(tries));
+});
+
+test("ssh with more keys than tries is not let in by the last of them", { timeout: 30_000 }, async () => {
+  const keys = Array.from({ length: 7 }, (_, index) => join(box.folder, `wrong-${index}`));
+  for (const key of keys) await writeFile(key, generateSshKeyPair().private, { mode: 0o600 });
+  const right = box.workspace.sshClientKeyPath!;
+  const words = (names: string[]): string[] => [
+    ...["-F", "none", "-p", String(port), "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes"],
+    ...["-o", `UserKnownHostsFile=${join(box.folder, "known_hosts")}`, "-o", "HostKeyAlias=box"],
+    ...names.flatMap((name) => ["-i", name]),
+    ...["agent@127.0.0.1", "echo in"],
+  ];
+  const few = await runProgram("ssh", words([...keys.slice(0, 3), right]));
+  assert.equal(String(few.stdout), "in\n");
+  const many = await runProgram("ssh", words([...keys, right]));
+  assert.deepEqual([many.code, String(many.stdout)], [255, ""]);
 });
 
 test("connections that do not log in are closed after twenty seconds", { timeout: 40_000 }, async () => {

@@ -20,7 +20,7 @@ export interface WorkspaceOptions {
    * | value | meaning |
    * | --- | --- |
    * | `false` | nothing |
-   * | `true` | public hosts, over HTTP and HTTPS through a proxy; neither this machine nor private addresses |
+   * | `true` | public hosts, neither this machine nor private addresses: with ordinary sockets where `pasta` works, else over HTTP and HTTPS through a proxy, and the log says why |
    * | `"shared"` | this machine's network and every service on it, the control port too: the log has a warning |
    *
    * @default {false}
