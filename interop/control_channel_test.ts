@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { forwardControlPort } from "@envport/client";
 import { serve } from "@envport/server";
 import type { Server } from "@envport/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -109,6 +110,14 @@ test("frames of megabytes go both ways", async () => {
 
 test("a whole rollout of the peer's, with its runtime, agent and grade, runs on our server", async () => {
   expect(await scenario("rollout")).toEqual({ reward: 1, trace: "completed", error: null });
+});
+
+test("SESS-10: the peer reaches a server that asks for a token through a forward that has it", async () => {
+  const token = "a token for this test alone";
+  await using guarded = await serve(createExam().env, { tokens: { orchestrator: token } });
+  await using forward = await forwardControlPort(guarded.url, { token });
+  expect(await python.call("episode", forward.url)).toEqual([{ prompt: "What is 2 1?" }, { score: 1 }]);
+  await expect(python.call("episode", guarded.url)).rejects.toThrow("authentication required");
 });
 
 test("hud task start and hud task grade are two commands on one task", async () => {

@@ -37,6 +37,7 @@ const PROGRAMS = {
     { program: "ipcmk", packages: everywhere("util-linux") },
     { program: "less", packages: everywhere("less") },
     { program: "pasta", packages: everywhere("passt") },
+    { program: "openssl", packages: everywhere("openssl") },
     { program: "perl", packages: everywhere("perl") },
     {
       program: "ps",

@@ -52,7 +52,7 @@ export class ControlConnection {
     const stream = await endpoint.dial({ signal });
     const rpc = new RpcClient(new FramedStream(stream, { maxFrameBytes }), { onNotification });
     try {
-      const result = await rpc.call("hello", hello, { signal });
+      const result = await rpc.call("hello", { ...hello, ...endpoint.credentials }, { signal });
       return new ControlConnection(rpc, readManifest(result, own(hello, "session_id")));
     } catch (error) {
       rpc.abort(new EnvportError("closed", "Cannot go on as hello failed"));

@@ -1,12 +1,17 @@
-import net from "node:net";
-import type { AbortOptions, ByteStream } from "@envport/wire";
-import { EnvportError, SOCKET_OPTIONS, parseCapabilityUrl } from "@envport/wire";
-import { hostAndPort } from "./_host_and_port.ts";
+import type { AbortOptions, ByteStream, EndpointUrl, JsonObject, TokenSource } from "@envport/wire";
+import { MAX_FRAME_BYTES, formatEndpointUrl, parseEndpointUrl, readToken } from "@envport/wire";
+import { dialSocket } from "./_dial_socket.ts";
+import { dialTls } from "./_dial_tls.ts";
+import { dialWebSocket } from "./_dial_web_socket.ts";
+import { connectThroughProxy, findProxy } from "./_proxy.ts";
+import type { ClientTlsOptions } from "./client_tls_options.ts";
 
-/** Where a control port is, and how to reach it: the seam for transports. */
+/** Where a control port is, and how to reach it: the seam for transports (CONN-5). */
 export interface Endpoint {
   /** As it is shown to people. */
   readonly url: string;
+  /** What the first frame of a connection carries besides (SESS-10). */
+  readonly credentials: JsonObject;
   /**
    * Opens one connection; nothing has been read from it, and it has an `error` listener.
    *
@@ -15,58 +20,50 @@ export interface Endpoint {
   dial(options?: AbortOptions): Promise<ByteStream>;
 }
 
-/** The port of a url without one. */
-const DEFAULT_PORT = 8765;
+/** Options of {@linkcode parseEndpoint}. */
+export interface EndpointOptions {
+  tls?: ClientTlsOptions | undefined;
+  proxy?: string | boolean | undefined;
+  token?: TokenSource | undefined;
+  maxFrameBytes?: number | undefined;
+}
 
 /**
- * Reads the address of a served environment.
+ * Reads the address of a served environment, and the token if there is one.
  *
- * @param url `tcp://host:port`; the scheme may be left out, the port is 8765 if absent.
- * @throws {TypeError} If the url cannot be read, or its scheme is not supported.
+ * @param url `tcp://host:port`, `tls://`, `ws://host:port/path`, `wss://`, `unix:///path`; without a scheme it is tcp.
+ * @param options Certificates, proxy, token.
+ * @throws {TypeError} If the url or the proxy's cannot be read, or the token cannot.
  */
-export function parseEndpoint(url: string): Endpoint {
-  const {
-    scheme,
-    host,
-    port = DEFAULT_PORT,
-  } = parseCapabilityUrl(url.includes("://") ? url : `tcp://${url}`);
-  if (scheme !== "tcp") {
-    throw new TypeError(
-      `Cannot connect as the scheme of the url must be tcp: current value is ${JSON.stringify(scheme)}`,
-    );
+export function parseEndpoint(url: string, options: EndpointOptions = {}): Endpoint {
+  const endpoint = parseEndpointUrl(url);
+  if ("port" in endpoint && endpoint.port === 0) {
+    throw new TypeError(`Cannot connect as the port of the url must be 1 to 65535: current value is 0`);
   }
+  const proxy = "host" in endpoint ? findProxy(endpoint, options.proxy) : undefined;
   return {
-    url: `tcp://${hostAndPort({ host, port })}`,
-    dial: (options) => dialTcp(host, port, options),
+    url: formatEndpointUrl(endpoint),
+    credentials: options.token === undefined ? {} : { token: readToken(options.token) },
+    dial: async (abort = {}) => {
+      const dialled = await dial(endpoint, { ...options, ...abort, proxy });
+      // Nothing may read before its owner does. An error is followed by `close`, which the owner sees.
+      return dialled.on("error", () => {}).pause();
+    },
   };
 }
 
-async function dialTcp(host: string, port: number, { signal }: AbortOptions = {}): Promise<ByteStream> {
-  signal?.throwIfAborted();
-  const socket = net.connect({ host, port, ...SOCKET_OPTIONS });
-  // Nothing may read before its owner does. An error of a connected socket is followed by `close`, which the owner sees.
-  socket.pause().on("error", () => {});
-  const giveUp = (): void => void socket.destroy();
-  signal?.addEventListener("abort", giveUp, { once: true });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      socket
-        .once("connect", resolve)
-        .once("error", reject)
-        .once("close", () => {
-          reject(
-            new EnvportError(
-              "connection-lost",
-              "Cannot go on as the connection was closed while it was being made",
-            ),
-          );
-        });
-    });
-    return socket;
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  } finally {
-    signal?.removeEventListener("abort", giveUp);
-  }
+async function dial(
+  endpoint: EndpointUrl,
+  options: Omit<EndpointOptions, "proxy"> & AbortOptions & { proxy: URL | undefined },
+): Promise<ByteStream> {
+  const { signal, proxy, tls, maxFrameBytes = MAX_FRAME_BYTES } = options;
+  if (endpoint.scheme === "unix") return await dialSocket({ path: endpoint.path }, signal);
+  const { scheme, host, port } = endpoint;
+  const socket = proxy
+    ? await connectThroughProxy(proxy, { host, port }, signal)
+    : await dialSocket({ host, port }, signal);
+  if (scheme === "tcp") return socket;
+  const secured = scheme === "ws" ? socket : await dialTls(socket, host, { ...tls, signal });
+  if (scheme === "tls") return secured;
+  return await dialWebSocket(secured, formatEndpointUrl(endpoint), { maxFrameBytes, signal });
 }

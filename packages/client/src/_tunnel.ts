@@ -41,7 +41,8 @@ async function ask(endpoint: Endpoint, capability: string, signal: AbortSignal):
   const stream = await endpoint.dial({ signal });
   try {
     const framed = new FramedStream(stream);
-    stream.write(encodeFrame({ id: REQUEST_ID, method: "tunnel.open", params: { capability } }));
+    const params = { capability, ...endpoint.credentials };
+    stream.write(encodeFrame({ id: REQUEST_ID, method: "tunnel.open", params }));
     const line = await framed.read({ signal });
     if (line === undefined) {
       throw new EnvportError(

@@ -1,9 +1,10 @@
-import type { AbortOptions, JsonObject, Logger } from "@envport/wire";
+import type { AbortOptions, JsonObject, Logger, TokenSource } from "@envport/wire";
 import { consoleLogger, own } from "@envport/wire";
 import { ControlConnection } from "./_control_connection.ts";
 import { parseEndpoint } from "./_dial.ts";
 import { untilFree, untilReady } from "./_ready.ts";
 import { Client } from "./client.ts";
+import type { ClientTlsOptions } from "./client_tls_options.ts";
 
 /** Options of {@linkcode connect}; times are in milliseconds. */
 export interface ConnectOptions extends AbortOptions {
@@ -13,6 +14,16 @@ export interface ConnectOptions extends AbortOptions {
    * @default {240000}
    */
   readyTimeout?: number;
+  /** The token that the environment asks for (SESS-10). */
+  token?: TokenSource;
+  /** Certificates, for `tls://` and `wss://`. */
+  tls?: ClientTlsOptions;
+  /**
+   * The url of an HTTP proxy; true: that of `HTTPS_PROXY`, unless `NO_PROXY` has the host or it is loopback; false: none.
+   *
+   * @default true for `wss://`, else false
+   */
+  proxy?: string | boolean;
   /** A parked session to resume instead of beginning a new one. */
   sessionId?: string;
   /**
@@ -43,12 +54,16 @@ export interface ConnectOptions extends AbortOptions {
  * Connects to a served environment, waiting until it answers: refused, closed and reset connections all mean "not ready
  * yet", an error frame is final (CLI-1).
  *
- * @param url `tcp://host:port`; the scheme may be left out, the port is 8765 if absent.
- * @param options Times, the session to resume, the route.
- * @throws {ProtocolError} What the environment answered to `hello`, for example that a session is unknown.
+ * @param url `tcp://host:port`, `tls://host:port`, `ws://host:port/path`, `wss://…` or `unix:///path` (CONN-5). The scheme
+ *   may be left out, the port is 8765 if absent, or 80 and 443 for `ws` and `wss`, which need the package `ws`.
+ * @param options Times, token, certificates, the session to resume, the route.
+ * @throws {ProtocolError} What the environment answered to `hello`, for example that a session is unknown, or that a token
+ *   is missing or wrong (-32001).
  * @throws {EnvportError} If nothing answers in time (`not-ready`), or what answers is no environment
  *   (`protocol-violation`).
- * @throws {TypeError} If the url cannot be read.
+ * @throws {EnvportError} If the server's certificate is not the one that is wanted, or a proxy refuses
+ *   (`authentication-failed`).
+ * @throws {TypeError} If the url or the token cannot be read.
  * @throws {RangeError} If a time is negative or no number.
  *
  * @example
@@ -72,7 +87,7 @@ export interface ConnectOptions extends AbortOptions {
  * ```
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
-  const endpoint = parseEndpoint(url);
+  const endpoint = parseEndpoint(url, options);
   const { signal, sessionId, onProgress } = options;
   const readyTimeout = checkTime("readyTimeout", options.readyTimeout ?? 240_000);
   const heartbeatInterval = checkTime("heartbeatInterval", options.heartbeatInterval ?? 120_000);

@@ -1,9 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
-import type { Capability, JsonObject } from "@envport/wire";
-import { ErrorCode, ProtocolError, own, protocolFamily } from "@envport/wire";
+import type { Capability, JsonObject, TokenSource } from "@envport/wire";
+import { ErrorCode, ProtocolError, own, protocolFamily, readToken } from "@envport/wire";
 import { GuessBrake } from "./_guess_brake.ts";
-import type { AccessTokens, Role, TokenSource } from "./access_tokens.ts";
+import type { AccessTokens, Role } from "./access_tokens.ts";
 
 /** Who speaks on a connection. */
 export interface Principal {
@@ -65,7 +64,7 @@ function readTokens(tokens: AccessTokens): { digest: Buffer; principal: Principa
     const sources = tokens[role];
     const list = sources === undefined ? [] : isList(sources) ? sources : [sources];
     return list.map((source, index) => ({
-      digest: digestOf(readToken(source, role)),
+      digest: digestOf(readToken(source)),
       principal: { role, holder: `${role} ${String(index)}` },
     }));
   });
@@ -78,35 +77,6 @@ function readTokens(tokens: AccessTokens): { digest: Buffer; principal: Principa
   if (distinct.size < entries.length)
     throw new TypeError("Cannot serve as no token of 'tokens' may be there twice");
   return entries;
-}
-
-/** Reads a token; one line end behind it is not part of it. */
-function readToken(source: TokenSource, role: Role): string {
-  const [token, where] = rawToken(source, role);
-  const text = token.replace(/\r?\n$/, "");
-  if (text.trim() !== "") return text;
-  throw new TypeError(`Cannot serve as the ${role}'s token must not be empty: ${where} is`);
-}
-
-function rawToken(source: TokenSource, role: Role): [token: string, where: string] {
-  if (typeof source === "string") return [source, "the one in the options"];
-  if ("env" in source) {
-    const value = process.env[source.env];
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- children and tasks must not inherit it
-    delete process.env[source.env];
-    return [value ?? "", `the variable ${source.env}`];
-  }
-  try {
-    return [readFileSync(source.file, "utf8"), `the file ${source.file}`];
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new TypeError(
-      `Cannot serve as the ${role}'s token cannot be read: ${reason} for the file ${source.file}`,
-      {
-        cause: error,
-      },
-    );
-  }
 }
 
 function isList(sources: TokenSource | readonly TokenSource[]): sources is readonly TokenSource[] {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { AccessTokens, Role, TokenSource } from "./access_tokens.ts";
+export type { AccessTokens, Role } from "./access_tokens.ts";
 export type { Answer } from "./answer.ts";
 export { Environment } from "./environment.ts";
 export type { EnvironmentOptions, Hook, InitializeHook, TaskEndHook, UseOptions } from "./environment.ts";

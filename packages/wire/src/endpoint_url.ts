@@ -34,7 +34,12 @@ export function parseEndpointUrl(url: string): EndpointUrl {
   if (/^unix:/i.test(url)) return parseUnixUrl(url);
   const whole = url.includes("://") ? url : `tcp://${url}`;
   const isAnyPort = ANY_PORT_REGEXP.test(whole);
-  const { scheme, host, port, rest } = parseCapabilityUrl(whole.replace(ANY_PORT_REGEXP, "$1"));
+  const { scheme, host, port, rest, userInfo } = parseCapabilityUrl(whole.replace(ANY_PORT_REGEXP, "$1"));
+  if (userInfo !== "") {
+    throw new TypeError(
+      "Cannot use the address of a control port as it must hold no user name or password: pass a token instead",
+    );
+  }
   const defaultPort = DEFAULT_PORTS[scheme];
   if (defaultPort === undefined) {
     throw new TypeError(

@@ -41,5 +41,7 @@ export type { RpcContext, RpcEnd, RpcServerOptions } from "./rpc_server.ts";
 export type { DialTarget, PublishedCapability, Service } from "./service.ts";
 export { splice } from "./splice.ts";
 export type { Splice, SpliceOptions } from "./splice.ts";
+export { readToken } from "./token_source.ts";
+export type { TokenSource } from "./token_source.ts";
 export { WebSocketStream } from "./web_socket_stream.ts";
 export type { WebSocketLike, WebSocketStreamOptions } from "./web_socket_stream.ts";

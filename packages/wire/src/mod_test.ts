@@ -33,6 +33,7 @@ test("the root export is exactly this", () => {
     "protocolFamily",
     "readReply",
     "readRequest",
+    "readToken",
     "refuse",
     "resetStream",
     "routeUrl",

@@ -37,7 +37,7 @@ const CLOSE_MS = 2_000;
  *
  * ```text
  * text message     one frame or more
- * binary message   bytes of a capability stream, after the reply to `tunnel.open`
+ * binary message   bytes of a capability stream, after the reply to `tunnel.open`; in a session, of frames in any pieces
  * ""               the end of the sender's direction, since a WebSocket has no half-close
  * close            with 1000: the end of both directions; with another code, or none: a reset
  * ```
