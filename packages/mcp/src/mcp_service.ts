@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { Endpoint } from "./_endpoint.ts";
+import type { Endpoint } from "./_endpoint.ts";
 import { mcpCapability } from "./mcp_capability.ts";
 import type { ConnectableServer, McpServiceOptions, ServerFactory } from "./mcp_service_options.ts";
 
@@ -146,6 +146,8 @@ export class McpService implements Service, AsyncDisposable {
     const { allowedHostnames = [], sessionTtl = SESSION_TTL, maxSessions = MAX_SESSIONS } = this.#options;
     const { maxMessageBytes = MAX_MESSAGE_BYTES, logger = consoleLogger() } = this.#options;
     const limits = { sessionTtl, maxSessions, maxMessageBytes };
+    // A client needs nothing of what serving takes.
+    const { Endpoint } = await import("./_endpoint.ts");
     const own = isWildcard(host) ? [] : [bracket(host)];
     const hostnames = [...allowedHostnames, ...own];
     const endpoint = new Endpoint({
