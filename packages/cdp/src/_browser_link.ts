@@ -220,6 +220,18 @@ export class BrowserLink {
       case "Page.javascriptDialogClosed":
         entry.link.dialog = undefined;
         return;
+      case "Page.frameNavigated": {
+        const { frame } = params as Protocol.Page.FrameNavigatedEvent;
+        if (frame.parentId !== undefined) return;
+        entry.link.mainFrameId = frame.id;
+        entry.link.info = { ...entry.link.info, url: frame.url + (frame.urlFragment ?? "") };
+        return;
+      }
+      case "Page.navigatedWithinDocument": {
+        const { frameId, url } = params as Protocol.Page.NavigatedWithinDocumentEvent;
+        if (frameId === entry.link.mainFrameId) entry.link.info = { ...entry.link.info, url };
+        return;
+      }
       case "Inspector.targetCrashed":
         return this.#crashed(connection, entry);
     }
@@ -253,6 +265,7 @@ export class BrowserLink {
     const link: PageLink = {
       info,
       sessionId: undefined,
+      mainFrameId: info.targetId,
       closed: false,
       crashed: false,
       dialog: undefined,

@@ -7,6 +7,8 @@ export interface PageLink {
   info: Protocol.Target.TargetInfo;
   /** The session of the present connection. */
   sessionId: string | undefined;
+  /** The same as the target's id at first, and not for ever. */
+  mainFrameId: string;
   closed: boolean;
   crashed: boolean;
   dialog: CdpDialog | undefined;

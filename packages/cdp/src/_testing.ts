@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect as connectTcp, createServer as createTcpServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { connect } from "@envport/client";
 import type { Client } from "@envport/client";
 import { Environment, serve } from "@envport/server";
@@ -58,6 +59,38 @@ export async function serveSite(
       server.closeAllConnections();
       server.close();
       await once(server, "close");
+    },
+  };
+}
+
+/** A way to the control port that can be broken. */
+export interface Detour extends AsyncDisposable {
+  readonly url: string;
+  /** Resets every connection but the first, which is the control connection. */
+  cutTunnels(): void;
+}
+
+/** Opens a port that leads to a control port. */
+export async function detourTo(url: string): Promise<Detour> {
+  const pairs: [Socket, Socket][] = [];
+  const listener = createTcpServer({ noDelay: true }, (near) => {
+    const far = connectTcp({ port: Number(url.split(":").at(-1)), host: "127.0.0.1", noDelay: true });
+    pairs.push([near, far]);
+    near.on("error", () => far.destroy()).pipe(far);
+    far.on("error", () => near.destroy()).pipe(near);
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const cut = (from: number): void => {
+    for (const side of pairs.slice(from).flat()) if (!side.destroyed) side.resetAndDestroy();
+  };
+  return {
+    url: `tcp://127.0.0.1:${String((listener.address() as AddressInfo).port)}`,
+    cutTunnels: () => cut(1),
+    [Symbol.asyncDispose]: async () => {
+      cut(0);
+      listener.close();
+      await once(listener, "close");
     },
   };
 }

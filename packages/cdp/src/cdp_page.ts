@@ -69,14 +69,9 @@ export class CdpPage extends EventEmitter<CdpPageEvents> {
     return this.#link.info.type;
   }
 
-  /** Where it is, as the browser told last. */
+  /** Where it is. */
   get url(): string {
     return this.#link.info.url;
-  }
-
-  /** Its title, as the browser told last. */
-  get title(): string {
-    return this.#link.info.title;
   }
 
   /** The target that opened it, for a popup. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import { EnvportError } from "@envport/wire";
@@ -83,7 +83,7 @@ export async function findBrowser(options: FindBrowserOptions = {}): Promise<Fou
 
 async function candidates(env: Readonly<Record<string, string | undefined>>): Promise<FoundBrowser[]> {
   const named = VARIABLES.flatMap((source) => (env[source] ? [{ path: env[source], source }] : []));
-  const downloaded = await playwrightsOwn();
+  const downloaded = await playwrightsOwn(env);
   const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   const inPath = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
   return [
@@ -94,8 +94,15 @@ async function candidates(env: Readonly<Record<string, string | undefined>>): Pr
   ];
 }
 
-/** Where Playwright would have put its browser, whether it is there or not. */
-async function playwrightsOwn(): Promise<string | undefined> {
+/** Where Playwright has put its browser; asked only where it has put any, since the question takes a second. */
+async function playwrightsOwn(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> {
+  const cache =
+    process.platform === "darwin"
+      ? join(homedir(), "Library/Caches")
+      : (env[process.platform === "win32" ? "LOCALAPPDATA" : "XDG_CACHE_HOME"] ?? join(homedir(), ".cache"));
+  if (!env["PLAYWRIGHT_BROWSERS_PATH"] && !existsSync(join(cache, "ms-playwright"))) return undefined;
   try {
     const { chromium } = await import("playwright-core");
     return chromium.executablePath();

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { serveSite } from "./_testing.ts";
+import type { Site } from "./_testing.ts";
+import { CdpClient } from "./cdp_client.ts";
+import type { CdpPage } from "./cdp_page.ts";
+import { chromium } from "./chromium.ts";
+import type { ChromiumService } from "./chromium_service.ts";
+
+let service: ChromiumService;
+let browser: CdpClient;
+let page: CdpPage;
+let site: Site;
+let inner: number;
+let forwarder: string;
+/** A folder on this machine that everybody may write. */
+const outside = mkdtempSync(join(tmpdir(), "envport-cdp-test-"));
+beforeAll(async () => {
+  site = await serveSite(
+    { "/": "<title>shop</title><input type=file><a href=/file>file</a>" },
+    (_, response) => response.setHeader("content-disposition", "attachment; filename=list.txt").end("goods"),
+  );
+  const allowedHosts = ["allowed.invalid"];
+  service = chromium({ allowedHosts, peers: [{ name: "shop", port: 8080, target: { port: site.port } }] });
+  const [capability] = await service.start();
+  inner = Number(new URL(capability!.url).port);
+  const { dial } = capability!;
+  assert(dial && "path" in dial);
+  forwarder = await forwarded(dial.path);
+  browser = await CdpClient.connect({ ...capability!, url: forwarder });
+  page = browser.page;
+}, 90_000);
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+  await site[Symbol.asyncDispose]();
+  rmSync(outside, { recursive: true });
+});
+
+/** A port that leads to a unix socket. */
+async function forwarded(path: string): Promise<string> {
+  const server = createServer((near) => {
+    const far = connect(path);
+    near.on("error", () => far.destroy()).pipe(far);
+    far.on("error", () => near.destroy()).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server.unref();
+  return `ws://127.0.0.1:${String((server.address() as { port: number }).port)}`;
+}
+
+const goesTo = async (url: string): Promise<unknown> =>
+  page.goto(url, { timeout: 10_000 }).then(
+    () => page.evaluate("performance.getEntriesByType('navigation')[0].responseStatus"),
+    (error: Error) => /net::\w+/.exec(error.message)?.[0] ?? error.message,
+  );
+
+test("it reaches the site that the task serves, by the name it was given", async () => {
+  assert.equal(await goesTo("http://shop:8080/"), 200);
+  assert.equal(await page.evaluate("document.title"), "shop");
+  assert(site.seen.includes("/"));
+});
+
+test("it reaches no service of this machine, whatever it is called", async () => {
+  const before = site.seen.length;
+  const { port } = site;
+  for (const host of ["127.0.0.1", "localhost", "shop", "[::1]", "0.0.0.0", "127.0.0.2", "a.localhost"]) {
+    expect(await goesTo(`http://${host}:${String(port)}/`)).toMatch(/^net::ERR_/);
+  }
+  assert.equal(site.seen.length, before);
+});
+
+test("other hosts are refused by the proxy, and those on the list are looked up", async () => {
+  const answers: unknown[] = [];
+  page.on("Network.responseReceived", ({ type, response }) => {
+    const reason = Object.entries(response.headers).find(([name]) => /^x-proxy-error$/i.test(name));
+    if (type === "Document") answers.push([response.status, reason?.[1]]);
+  });
+  await goesTo("http://other.invalid/");
+  await goesTo("http://allowed.invalid/");
+  assert.deepEqual(answers, [
+    [403, "blocked-by-allowlist"],
+    [502, "upstream-failure"],
+  ]);
+  expect(await goesTo("http://169.254.169.254/latest/meta-data/")).toMatch(/^net::ERR_/);
+  assert.equal(await goesTo("https://other.invalid/"), "net::ERR_TUNNEL_CONNECTION_FAILED");
+});
+
+test("a page finds the browser's own port, and can do nothing with it", async () => {
+  await page.goto("http://shop:8080/");
+  const version = await fetch(`${forwarder.replace("ws:", "http:")}/json/version`);
+  const { webSocketDebuggerUrl } = JSON.parse(await version.text());
+  const path = new URL(webSocketDebuggerUrl).pathname;
+  const results = await page.evaluate(
+    async (port: number, socket: string) => {
+      const read = (url: string, init?: RequestInit): Promise<string> =>
+        fetch(url, init).then(
+          (r) => r.text(),
+          () => "refused",
+        );
+      const open = (url: string): Promise<string> =>
+        new Promise((resolve) => {
+          const ws = new globalThis.WebSocket(url);
+          ws.onopen = () => resolve("open");
+          ws.onerror = () => resolve("refused");
+        });
+      const base = `127.0.0.1:${port}`;
+      return [
+        await read(`http://${base}/json/list`),
+        await read(`http://${base}/json/new?about:blank`, { method: "PUT" }),
+        await open(`ws://${base}${socket}`),
+        await open(`ws://localhost:${port}${socket}`),
+      ];
+    },
+    { args: [inner, path] },
+  );
+  assert.deepEqual(results, ["refused", "refused", "refused", "refused"]);
+});
+
+test("no file of this machine but its programs can be read", async () => {
+  assert.equal(await goesTo(`file://${import.meta.filename}`), "net::ERR_FILE_NOT_FOUND");
+  assert.equal(await goesTo(`file://${outside}/`), "net::ERR_FILE_NOT_FOUND");
+  assert.equal(await goesTo("file:///root/"), "net::ERR_FILE_NOT_FOUND");
+  await page.goto("file:///etc/shadow").catch(() => undefined);
+  expect(await page.evaluate("document.body.innerText")).not.toContain("root:");
+  await page.goto("file:///proc/1/environ").catch(() => undefined);
+  expect(await page.evaluate("document.body.innerText")).not.toContain("PWD=");
+});
+
+test("a file of this machine cannot be uploaded", async () => {
+  const secret = join(outside, "secret.txt");
+  writeFileSync(secret, "secret", { mode: 0o644 });
+  writeFileSync(join(service.home, "wanted.txt"), "wanted", { mode: 0o644 });
+  await page.goto("http://shop:8080/");
+  const upload = async (path: string): Promise<unknown> => {
+    const { result } = await page.send("Runtime.evaluate", { expression: "document.querySelector('input')" });
+    await page.send("DOM.setFileInputFiles", { files: [path], objectId: result.objectId! });
+    return page.evaluate("document.querySelector('input').files[0].text().catch((e) => e.name)");
+  };
+  assert.equal(await upload(secret), "NotFoundError");
+  assert.equal(await upload(import.meta.filename), "NotFoundError");
+  assert.equal(await upload("/home/browser/wanted.txt"), "wanted");
+});
+
+test("a download lands in its home, and nowhere else on this machine", async () => {
+  const folder = join(outside, "downloads");
+  mkdirSync(folder, { mode: 0o777 });
+  const download = async (downloadPath: string): Promise<string> => {
+    await browser.send("Browser.setDownloadBehavior", {
+      behavior: "allow",
+      downloadPath,
+      eventsEnabled: true,
+    });
+    const over = new Promise<string>((resolve) => {
+      browser.on("Browser.downloadProgress", ({ state }) => state !== "inProgress" && resolve(state));
+    });
+    await page.goto("http://shop:8080/");
+    await page.click("a");
+    return Promise.race([over, sleep(5_000, "nothing")]);
+  };
+  await download(folder);
+  assert.deepEqual(readdirSync(folder), []);
+  assert.equal(await download("/home/browser/downloads"), "completed");
+  assert.equal(readFileSync(join(service.home, "downloads/list.txt"), "utf8"), "goods");
+});
+
+test("nothing that the browser can write stands where its socket is", async () => {
+  const [capability] = await service.start();
+  assert(capability?.dial && "path" in capability.dial);
+  expect(capability.dial.path.startsWith(service.home)).toBe(false);
+  expect(readdirSync(service.home)).not.toContain("devtools.sock");
+});
