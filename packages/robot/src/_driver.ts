@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import type { PooledFrame } from "./_frame_pool.ts";
 
 /** How long an agent that is sent away may take to say good-bye, in milliseconds. */
 const CLOSE_MS = 1_000;
@@ -11,7 +12,7 @@ export class Driver {
   slot: number | undefined;
   readonly #ws: WebSocket;
   #sending = false;
-  #next: { bytes: Uint8Array; last: boolean } | undefined;
+  #next: { frame: PooledFrame; last: boolean } | undefined;
   #ended = false;
 
   constructor(ws: WebSocket) {
@@ -27,18 +28,23 @@ export class Driver {
    * Sends a frame. One at a time is under way: an agent that does not read gets the newest one later, and holds no memory
    * meanwhile; but the last one of an episode is never replaced.
    */
-  send(bytes: Uint8Array, last = false): void {
+  send(frame: PooledFrame, last = false): void {
     if (this.#ended) return;
-    if (this.#sending) {
-      if (!this.#next?.last) this.#next = { bytes, last };
-      return;
+    if (!this.#sending) this.#write(frame.retain());
+    else if (!this.#next?.last) {
+      this.#next?.frame.release();
+      this.#next = { frame: frame.retain(), last };
     }
+  }
+
+  #write(frame: PooledFrame): void {
     this.#sending = true;
-    this.#ws.send(bytes, { binary: true, compress: false }, () => {
+    this.#ws.send(frame.bytes, { binary: true, compress: false }, () => {
+      frame.release();
       this.#sending = false;
       const next = this.#next;
       this.#next = undefined;
-      if (next) this.send(next.bytes, next.last);
+      if (next) this.#write(next.frame);
     });
   }
 
@@ -53,6 +59,7 @@ export class Driver {
   end(code: number, reason = ""): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#next?.frame.release();
     this.#next = undefined;
     this.#ws.close(code, reason);
     const timer = setTimeout(() => this.#ws.terminate(), CLOSE_MS);

@@ -1,7 +1,8 @@
 import { countOf, findDType, malformed, MAX_DIMENSIONS, swapBytes } from "./_dtype.ts";
+import { MAX_DEPTH } from "./_write_frame.ts";
 import type { DecodeOptions } from "./decode.ts";
 import type { FrameValue } from "./encode.ts";
-import { MAX_DEPTH } from "./encode.ts";
+
 import { Float64 } from "./float64.ts";
 import type { DType } from "./nd_array.ts";
 import { NdArray } from "./nd_array.ts";

@@ -7,12 +7,13 @@ import { checkContract } from "./_check_contract.ts";
 import { Conformer } from "./_conform.ts";
 import { CLOSE } from "./_driver.ts";
 import type { Driver } from "./_driver.ts";
+import { FramePool } from "./_frame_pool.ts";
+import type { PooledFrame } from "./_frame_pool.ts";
 import { publicText } from "./_public_text.ts";
 import { ScoreBoard } from "./_score_board.ts";
 import { SlotRefusal, SlotTable } from "./_slot_table.ts";
 import { Timers } from "./_timers.ts";
 import { Turns } from "./_turns.ts";
-import { encode } from "./encode.ts";
 import { NdArray } from "./nd_array.ts";
 import { NumpyScalar } from "./numpy_scalar.ts";
 import type { RobotBridge, RobotGrade } from "./robot_bridge.ts";
@@ -21,6 +22,8 @@ import type { RobotContract } from "./robot_contract.ts";
 import { robotSpaces } from "./robot_spaces.ts";
 
 const TIMEOUT_MS = 30_000;
+/** Frames under way beside one for each slot. */
+const SPARE_FRAMES = 4;
 
 /** What a claim gives. */
 export interface ClaimedSlot {
@@ -45,7 +48,8 @@ export class RobotHost {
   readonly #drivers = new Map<number, Driver>();
   readonly #timers = new Timers();
   readonly #scores: ScoreBoard;
-  readonly #frames: { bytes: Uint8Array; terminated: boolean }[] = [];
+  readonly #frames: { frame: PooledFrame; terminated: boolean }[] = [];
+  readonly #pool: FramePool;
   #preparing: Promise<Prepared> | undefined;
   #prepared: Prepared | undefined;
   #batch: { args: JsonObject; prompt: string; gathered: boolean } | undefined;
@@ -64,11 +68,12 @@ export class RobotHost {
     this.#options = options;
     this.#table = new SlotTable(numEnvs);
     this.#scores = new ScoreBoard(numEnvs);
+    this.#pool = new FramePool(numEnvs + SPARE_FRAMES);
   }
 
   /** What an agent is told first. */
-  get metadata(): Uint8Array {
-    return encode({ ...this.#bridge.metadata, claim_required: true });
+  get metadata(): PooledFrame {
+    return this.#pool.encode({ ...this.#bridge.metadata, claim_required: true });
   }
 
   log(message: string, error?: unknown): void {
@@ -262,14 +267,15 @@ export class RobotHost {
       const data = this.#prepared!.conformer.conform(observation);
       const { terminated, reward } = observation;
       const sibling = reward === undefined ? {} : { reward: new NumpyScalar(Math.fround(reward), "<f4") };
-      this.#frames[index] = { bytes: encode({ ...data, ...sibling, terminated }), terminated };
+      this.#frames[index]?.frame.release();
+      this.#frames[index] = { frame: this.#pool.encode({ ...data, ...sibling, terminated }), terminated };
     });
   }
 
   /** Tells the agent of a slot what it sees; at the end it drops out of the barrier. */
   #tell(index: number): void {
-    const { bytes, terminated } = this.#frames[index]!;
-    this.#drivers.get(index)?.send(bytes, terminated);
+    const { frame, terminated } = this.#frames[index]!;
+    this.#drivers.get(index)?.send(frame, terminated);
     if (terminated) this.#table.end(index);
     else this.#allow(index);
   }

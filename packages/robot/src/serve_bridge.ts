@@ -56,11 +56,21 @@ export interface ServedBridge extends AsyncDisposable {
  * @throws {TypeError} If its contract breaks a rule.
  *
  * @example
- * ```ts no-run
- * import { serveBridge } from "@envport/robot";
- * import { makeBridge } from "./my_simulator.ts";
+ * ```ts
+ * import { gym, RobotEndpoint, serveBridge } from "@envport/robot";
+ * import assert from "node:assert/strict";
  *
- * await serveBridge(makeBridge());
+ * const still = gym({
+ *   actionSpace: { type: "box", shape: [1] },
+ *   taskDescription: "Hold still.",
+ *   reset: () => [Float32Array.of(0), {}],
+ *   step: () => [Float32Array.of(0), 1, true, false, {}],
+ * });
+ * // In a program of its own it stands alone: await serveBridge(still);
+ * await using served = await serveBridge(still, { program: false });
+ * await using endpoint = RobotEndpoint.attach({ host: "127.0.0.1", port: served.port });
+ * await endpoint.start();
+ * assert.equal((await endpoint.reset()).prompt, "Hold still.");
  * ```
  */
 export async function serveBridge(
