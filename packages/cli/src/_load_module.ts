@@ -25,15 +25,14 @@ export async function loadModule(
   { onFile }: LoadModuleOptions = {},
 ): Promise<Readonly<Record<string, unknown>>> {
   onFile?.(ref.file);
-  const tsconfig = nearestFile(ref.file, "tsconfig.json");
-  registerForRequire();
-  registerForImport({
-    tsconfig: tsconfig ?? false,
-    onImport: (url) => {
-      if (url.startsWith("file:") && !url.includes("/node_modules/")) onFile?.(fileURLToPath(url));
-    },
-  });
   try {
+    registerForRequire();
+    registerForImport({
+      tsconfig: tsconfigOf(ref.file) ?? false,
+      onImport: (url) => {
+        if (url.startsWith("file:") && !url.includes("/node_modules/")) onFile?.(fileURLToPath(url));
+      },
+    });
     return exportsOf((await import(pathToFileURL(ref.file).href)) as Record<string, unknown>);
   } catch (error) {
     throw new Failure("load-failed", `Cannot load ${JSON.stringify(ref.shown)}: ${explain(error, ref)}`, {
@@ -87,6 +86,12 @@ function placeOf(error: unknown, folder: string): { file: string; shown: string 
 function projectOf(file: string): string {
   const manifest = nearestFile(file, "package.json");
   return manifest === undefined ? path.dirname(file) : path.dirname(manifest);
+}
+
+/** The project's own; what lies above it is somebody else's. */
+function tsconfigOf(file: string): string | undefined {
+  const found = nearestFile(file, "tsconfig.json");
+  return found?.startsWith(`${projectOf(file)}/`) ? found : undefined;
 }
 
 /** The nearest file of a name in the folders above a file. */

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "./_failure.ts";
 import { toChild } from "./_supervised.ts";
-import type { FromChild } from "./_supervised.ts";
+import type { FromChild, Listening } from "./_supervised.ts";
 
 /** Longer than a server takes to stop. */
 const STOP_MS = 15_000;
@@ -21,8 +21,8 @@ export interface ServeChildOptions {
  * started it stops it, once.
  */
 export class ServeChild {
-  /** Resolves to the url once it listens. Rejects with `spawn-failed` if it ends before. */
-  readonly ready: Promise<string>;
+  /** Resolves once it listens. Rejects with `spawn-failed` if it ends before. */
+  readonly ready: Promise<Listening>;
   /** Resolves to how it ended. */
   readonly exited: Promise<string>;
   readonly #child: ChildProcess;
@@ -43,7 +43,7 @@ export class ServeChild {
     this.ready = new Promise((resolve, reject) => {
       this.#child.on("message", (message: FromChild) => {
         if (message.type === "file") onFile?.(message.file);
-        else resolve(message.url);
+        else resolve(message);
       });
       void this.exited.then((how) => {
         reject(

@@ -1,5 +1,11 @@
 /** What a supervised `envport serve` tells the process that started it. */
-export type FromChild = { type: "file"; file: string } | { type: "listening"; url: string };
+export type FromChild = { type: "file"; file: string } | ({ type: "listening" } & Listening);
+
+/** Where it is served, and what, for people. */
+export interface Listening {
+  readonly url: string;
+  readonly summary: string;
+}
 
 const MARK = "ENVPORT_SUPERVISED";
 

@@ -67,7 +67,7 @@ export async function openTarget(invocation: Invocation, context: CommandContext
   const stop = (): void => void child.stop();
   context.signal.addEventListener("abort", stop, { once: true });
   try {
-    const spawned = servedTarget(await child.ready, invocation, context);
+    const spawned = servedTarget((await child.ready).url, invocation, context);
     return { ...spawned, isSpawned: true, [Symbol.asyncDispose]: () => child.stop() };
   } catch (error) {
     await child.stop();

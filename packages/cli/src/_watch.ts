@@ -4,6 +4,7 @@ import type { Output } from "./_output.ts";
 import { ServeChild } from "./_serve_child.ts";
 import { Signals } from "./_signals.ts";
 import { SourceWatcher } from "./_source_watcher.ts";
+import type { Listening } from "./_supervised.ts";
 import { ExitCode } from "./exit_code.ts";
 
 /** What is served, and how. */
@@ -38,7 +39,8 @@ export async function serveWatched({ ref, port, words }: WatchOptions, output: O
       words: [target, "--port", String(bound ?? port), ...words],
       onFile: (file) => files.add(file),
     });
-    const announce = (url: string): void => {
+    const announce = ({ url, summary }: Listening): void => {
+      output.note(summary);
       if (bound !== undefined) return;
       bound = Number(/:(\d+)$/.exec(url)![1]);
       output.line(`HUD_SERVE_PORT=${String(bound)}`);

@@ -85,9 +85,13 @@ async function serveHere(ref: ModuleRef, options: ServeOptions, output: Output):
   const { serve } = await serverOf(ref.file);
   try {
     const server = await serve(env, { ...options, signals: true, logger: output });
-    if (parent) parent.tell({ type: "listening", url: server.url });
-    else output.line(`HUD_SERVE_PORT=${String(server.port)}`);
-    describe(env, server.url, output);
+    const summary = describe(env, server.url);
+    if (parent) {
+      parent.tell({ type: "listening", url: server.url, summary });
+      return;
+    }
+    output.line(`HUD_SERVE_PORT=${String(server.port)}`);
+    output.note(summary);
   } catch (error) {
     if (!(error instanceof TypeError) || options.host === undefined || options.insecure) throw error;
     throw usage(
@@ -106,10 +110,11 @@ async function serverOf(file: string): Promise<typeof ownServer> {
   }
 }
 
-function describe(env: Environment, url: string, output: Output): void {
+/** What is served where, for people. */
+function describe(env: Environment, url: string): string {
   const tasks = [...env.templates.keys()];
   const bindings = env.capabilities.map(({ name, protocol }) => `${name} (${protocol})`);
-  output.note(`${env.name} ${env.version} is served at ${url}
+  return `${env.name} ${env.version} is served at ${url}
   tasks     ${tasks.join(", ") || "none"}
-  bindings  ${bindings.join(", ") || "none"}`);
+  bindings  ${bindings.join(", ") || "none"}`;
 }
