@@ -64,7 +64,7 @@ env.addCapability({
   url: "ws://127.0.0.1:9091",
   params: {},
   dial: { path },
-} as never);
+});
 
 const { url } = await serve(env, { port: 0 });
 console.log(url);

@@ -1,8 +1,24 @@
 import { EnvportError } from "@envport/wire";
 import type { DType, TypedData } from "./nd_array.ts";
 
-/** What the elements of an array are, by the letters and digits of numpy's `dtype.str`; nothing else is read or written. */
-const ARRAYS = {
+/** The kind and size of an element, by the letters and digits of numpy's `dtype.str`. */
+export type Kind = "b1" | "i1" | "u1" | "i2" | "u2" | "i4" | "u4" | "i8" | "u8" | "f2" | "f4" | "f8";
+
+/** Makes the typed array of the elements. */
+export type ElementArray =
+  | Int8ArrayConstructor
+  | Uint8ArrayConstructor
+  | Int16ArrayConstructor
+  | Uint16ArrayConstructor
+  | Int32ArrayConstructor
+  | Uint32ArrayConstructor
+  | BigInt64ArrayConstructor
+  | BigUint64ArrayConstructor
+  | Float32ArrayConstructor
+  | Float64ArrayConstructor;
+
+/** What is read and written; nothing else is. */
+const ARRAYS: Readonly<Record<Kind, ElementArray>> = {
   b1: Uint8Array,
   i1: Int8Array,
   u1: Uint8Array,
@@ -15,10 +31,7 @@ const ARRAYS = {
   f2: Uint16Array,
   f4: Float32Array,
   f8: Float64Array,
-} as const;
-
-/** The kind and size of an element. */
-export type Kind = keyof typeof ARRAYS;
+};
 
 /** A dtype that has been understood. */
 export interface ParsedDType {
@@ -29,7 +42,7 @@ export interface ParsedDType {
   /** Whether the bytes of an element stand the other way round than this machine has them. */
   readonly swapped: boolean;
   /** The typed array of the elements. */
-  readonly array: (typeof ARRAYS)[Kind];
+  readonly array: ElementArray;
 }
 
 /** What numpy itself allows. */
