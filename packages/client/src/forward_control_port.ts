@@ -154,7 +154,8 @@ async function firstFrame(framed: FramedStream): Promise<Buffer | undefined> {
 function withCredentials(line: Buffer, credentials: JsonObject): Buffer {
   try {
     const { id, method, params } = readRequest(parseFrame(line));
-    return encodeFrame({ id, method, params: { ...params, ...credentials } });
+    const frame = { method, params: { ...params, ...credentials } };
+    return encodeFrame(id === undefined ? frame : { id, ...frame });
   } catch {
     return Buffer.concat([line, Buffer.from("\n")]);
   }

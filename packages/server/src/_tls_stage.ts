@@ -1,6 +1,6 @@
 import type net from "node:net";
 import tls from "node:tls";
-import type { ListenerContext, Stage } from "./_listener.ts";
+import type { ListenerContext, Stage } from "./_stage.ts";
 
 /**
  * Makes TLS 1.3 connections of TCP connections, with a client's certificate where `ca` is given.

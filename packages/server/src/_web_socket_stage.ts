@@ -2,8 +2,8 @@ import http from "node:http";
 import type net from "node:net";
 import { EnvportError, WebSocketStream } from "@envport/wire";
 import type { WebSocketServer } from "ws";
-import { sourceOf } from "./_listener.ts";
-import type { ListenerContext, Stage } from "./_listener.ts";
+import { sourceOf } from "./_stage.ts";
+import type { ListenerContext, Stage } from "./_stage.ts";
 
 const ADVICE =
   "This is an envport control port. It speaks JSON-RPC over WebSocket: connect with a ws client.\n";
