@@ -155,13 +155,14 @@ export class BrowserLink {
 
   /** Attaches to the page that the binding names, or to the one that was chosen before. */
   async #choose(ask: (method: string, params: object) => Promise<unknown>, again: boolean): Promise<void> {
-    for (const entry of [...this.#entries.values()]) {
-      if (entry.link.sessionId !== undefined) continue;
+    const isDetached = ({ link }: Entry): boolean => link.sessionId === undefined;
+    for (const entry of [...this.#entries.values()].filter(isDetached)) {
       const { targetId } = entry.link.info;
       // A frame or worker is not attached to by itself.
-      if (entry.page.kind !== "page")
+      if (entry.page.kind !== "page") {
         await ask("Target.attachToTarget", { targetId, flatten: true }).catch(() => undefined);
-      if (entry.link.sessionId === undefined) this.#forget(entry);
+      }
+      if (isDetached(entry)) this.#forget(entry);
     }
     if (again) return;
     const { targetId } = this.#endpoint;
@@ -191,7 +192,8 @@ export class BrowserLink {
   #heedBrowser(connection: Connection, method: string, params: unknown): void {
     switch (method) {
       case "Target.attachedToTarget":
-        return this.#attached(connection, params as Protocol.Target.AttachedToTargetEvent);
+        this.#attached(connection, params as Protocol.Target.AttachedToTargetEvent);
+        return;
       case "Target.detachedFromTarget": {
         const { sessionId } = params as Protocol.Target.DetachedFromTargetEvent;
         connection.failSession(sessionId, gone);
@@ -205,18 +207,14 @@ export class BrowserLink {
         if (entry) entry.link.info = targetInfo;
         return;
       }
-      case "Target.targetCrashed": {
-        const entry = this.#entries.get((params as Protocol.Target.TargetCrashedEvent).targetId);
-        if (entry) this.#crashed(connection, entry);
-        return;
-      }
     }
   }
 
   #heedPage(connection: Connection, entry: Entry, method: string, params: unknown): void {
     switch (method) {
       case "Page.javascriptDialogOpening":
-        return this.#dialogOpened(connection, entry, params as Protocol.Page.JavascriptDialogOpeningEvent);
+        this.#dialogOpened(connection, entry, params as Protocol.Page.JavascriptDialogOpeningEvent);
+        return;
       case "Page.javascriptDialogClosed":
         entry.link.dialog = undefined;
         return;
@@ -233,7 +231,8 @@ export class BrowserLink {
         return;
       }
       case "Inspector.targetCrashed":
-        return this.#crashed(connection, entry);
+        this.#crashed(connection, entry);
+        return;
     }
   }
 

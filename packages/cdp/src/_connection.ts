@@ -136,17 +136,21 @@ export class Connection {
     signal?: AbortSignal,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#over) return void reject(this.#over);
+      if (this.#over) {
+        reject(this.#over);
+        return;
+      }
       const id = ++this.#lastId;
       const text = JSON.stringify({ id, method, params: params ?? {}, sessionId });
       // A character takes at most three bytes.
       if (text.length > MAX_COMMAND_BYTES / 3 && Buffer.byteLength(text) > MAX_COMMAND_BYTES) {
-        return void reject(
+        reject(
           new CdpError(
             "too-large",
             `Cannot send ${method} as it must have at most ${String(MAX_COMMAND_BYTES)} bytes: current value is ${String(Buffer.byteLength(text))}`,
           ),
         );
+        return;
       }
       const timer = setTimeout(() => this.#late(id, timeout), timeout);
       const pending = { method, sessionId, resolve, reject, timer };
@@ -220,7 +224,8 @@ export class Connection {
     const message = parse(data);
     if (!message) {
       this.#finish(lostError("what the browser says is no JSON"));
-      return void this.#socket.terminate();
+      this.#socket.terminate();
+      return;
     }
     const { id, method, params, sessionId, result, error } = message;
     if (id === undefined) {

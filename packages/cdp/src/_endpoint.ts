@@ -115,7 +115,8 @@ function getJson(endpoint: CdpEndpoint, host: string, path: string, timeout: num
       response.once("error", fail).once("end", () => {
         clearTimeout(timer);
         if (response.statusCode !== 200) {
-          return void reject(noBrowser(endpoint, `HTTP ${String(response.statusCode)} to GET ${path}`));
+          reject(noBrowser(endpoint, `HTTP ${String(response.statusCode)} to GET ${path}`));
+          return;
         }
         try {
           resolve(JSON.parse(text));

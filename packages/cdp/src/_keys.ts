@@ -24,7 +24,7 @@ const SIGNS: readonly (readonly [plain: string, shifted: string, code: string, k
   [",", "<", "Comma", 188],
   [".", ">", "Period", 190],
   ["/", "?", "Slash", 191],
-  ...[..."0123456789"].map((digit, i) => [digit, ")!@#$%^&*("[i]!, `Digit${digit}`, 48 + i] as const),
+  ...Array.from("0123456789", (digit, i) => [digit, ")!@#$%^&*("[i]!, `Digit${digit}`, 48 + i] as const),
 ];
 
 const NAMED: readonly Key[] = [
@@ -60,7 +60,7 @@ const KEYS: ReadonlyMap<string, Key> = new Map(
     ...SIGNS.flatMap(([plain, shifted, code, keyCode]) =>
       [plain, shifted].map((text) => ({ key: text, code, keyCode, text })),
     ),
-    ...[..."abcdefghijklmnopqrstuvwxyz"].flatMap((letter) => {
+    ...Array.from("abcdefghijklmnopqrstuvwxyz").flatMap((letter) => {
       const upper = letter.toUpperCase();
       const place = { code: `Key${upper}`, keyCode: upper.charCodeAt(0) };
       return [letter, upper].map((text) => ({ ...place, key: text, text }));

@@ -43,9 +43,10 @@ export async function goto(page: CdpPage, url: string, options: GotoOptions): Pr
     loaders.add(loaderId);
     const name = LIFECYCLE[waitUntil];
     const left = Math.max(1, timeout - (performance.now() - started));
-    await waitOnPage<void>(page, { act: `go to '${url}'`, timeout: left, signal }, (done) => {
+    await waitOnPage<undefined>(page, { act: `go to '${url}'`, timeout: left, signal }, (done) => {
       check = () => {
-        if (seen.some((e) => e.name === name && e.frameId === frameId && loaders.has(e.loaderId))) done();
+        if (seen.some((e) => e.name === name && e.frameId === frameId && loaders.has(e.loaderId)))
+          done(undefined);
       };
       check();
       return () => undefined;
@@ -104,14 +105,14 @@ export class IdleWatch {
     this.start();
     const left = (): number => Math.max(1, timeout - (performance.now() - started));
     for (;;) {
-      await waitOnPage<void>(
+      await waitOnPage<undefined>(
         this.#page,
         { act: "wait for an idle page", timeout: left(), signal },
         (done) => {
           let timer: NodeJS.Timeout | undefined;
           this.#changed = () => {
             clearTimeout(timer);
-            if (this.#open.size === 0) timer = setTimeout(done, idleTime);
+            if (this.#open.size === 0) timer = setTimeout(done, idleTime, undefined);
           };
           this.#changed();
           return () => {

@@ -1,10 +1,13 @@
 import { EnvportError } from "@envport/wire";
-// @ts-ignore -- an optional peer: without it the type is any
-import type { Browser } from "playwright-core";
 import type { CdpSendOptions } from "./cdp_messages.ts";
 
-/** `Browser` of `playwright-core`. */
-export type PlaywrightBrowser = Browser;
+/* eslint-disable @typescript-eslint/ban-ts-comment -- an optional peer: where it is not installed, the type is any */
+/**
+ * `Browser` of `playwright-core`.
+ *
+ * @ts-ignore */
+export type PlaywrightBrowser = import("playwright-core").Browser;
+/* eslint-enable */
 
 const TIMEOUT_MS = 30_000;
 

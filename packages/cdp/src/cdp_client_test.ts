@@ -6,6 +6,7 @@ import type { Site } from "./_testing.ts";
 import { CdpClient } from "./cdp_client.ts";
 import type { CdpDialog } from "./cdp_dialog.ts";
 import type { CdpPage } from "./cdp_page.ts";
+import type { Point } from "./cdp_page_options.ts";
 import { chromium } from "./chromium.ts";
 import type { ChromiumService } from "./chromium_service.ts";
 
@@ -92,10 +93,9 @@ test("press() takes keys together and refuses what is none", async () => {
 test("click() hits elements and points, with each button, once and twice", async () => {
   await page.click("#count");
   assert.equal(await page.evaluate("n"), 1);
-  const point = await page.evaluate(() => {
-    const { left, top } = document.querySelector("#count")!.getBoundingClientRect();
-    return { x: left + 3, y: top + 3 };
-  });
+  const point = await page.evaluate<Point>(
+    "(({ left, top }) => ({ x: left + 3, y: top + 3 }))(document.querySelector('#count').getBoundingClientRect())",
+  );
   await page.click(point, { count: 2 });
   assert.deepEqual([await page.evaluate("n"), await title()], [3, "twice"]);
   await page.click("#right", { button: "right" });

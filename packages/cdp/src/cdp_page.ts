@@ -190,7 +190,7 @@ export class CdpPage extends EventEmitter<CdpPageEvents> {
     script: string | ((...args: A) => T),
     options: EvaluateOptions<A> = {},
   ): Promise<Awaited<T>> {
-    return (await evaluate(this, script as string, options)) as Awaited<T>;
+    return (await evaluate(this, script, options)) as Awaited<T>;
   }
 
   /** What a screen reader would find: roles, names and states, as a tree. */

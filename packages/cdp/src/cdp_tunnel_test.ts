@@ -107,7 +107,7 @@ test(
     await once(raw, "open");
     raw.setMaxListeners(100);
     let lastId = 0;
-    const ask = (method: string, params: object, sessionId?: string): Promise<any> => {
+    const ask = (method: string, params: object, sessionId?: string): Promise<Record<string, unknown>> => {
       const id = ++lastId;
       raw.send(JSON.stringify({ id, method, params, sessionId }));
       return new Promise((resolve) => {
@@ -170,6 +170,7 @@ test("a page that was closed while the tunnel was cut is told as gone", async ()
 
 test("a crashed renderer is told at once, and the page comes back", async () => {
   const page = await browser.newPage("about:blank");
+  await page.goto(`${site.url}/`);
   const waiting = page.evaluate("new Promise(() => {})");
   const crash = once(page, "crash");
   page.send("Page.crash").catch(() => undefined);

@@ -35,10 +35,13 @@ test.each([
   ],
   [{ sandbox: false, allowedHosts: [] }, TypeError, "'allowedHosts' must go with a sandbox"],
   [{ sandbox: true, headless: false }, TypeError, "a sandbox has no display"],
-] satisfies [ChromiumOptions, unknown, string][])("options %j are refused", (options, kind, message) => {
-  expect(() => chromium(options)).toThrow(kind as ErrorConstructor);
-  expect(() => chromium(options)).toThrow(message);
-});
+] satisfies [ChromiumOptions, ErrorConstructor, string][])(
+  "options %j are refused",
+  (options, kind, message) => {
+    expect(() => chromium(options)).toThrow(kind);
+    expect(() => chromium(options)).toThrow(message);
+  },
+);
 
 test("what ends at once is told with its own words, and leaves nothing", async () => {
   const service = chromium({ executablePath: program("echo 'error while loading' >&2; exit 3") });

@@ -57,7 +57,7 @@ async function forwarded(path: string): Promise<string> {
 const goesTo = async (url: string): Promise<unknown> =>
   page.goto(url, { timeout: 10_000 }).then(
     () => page.evaluate("performance.getEntriesByType('navigation')[0].responseStatus"),
-    (error: Error) => /net::\w+/.exec(error.message)?.[0] ?? error.message,
+    (error: unknown) => /net::\w+/.exec(String(error))?.[0] ?? String(error),
   );
 
 test("it reaches the site that the task serves, by the name it was given", async () => {
