@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { register as registerForRequire } from "tsx/cjs/api";
-import { register as registerForImport } from "tsx/esm/api";
 import { Failure, messageOf } from "./_failure.ts";
 import type { ModuleRef } from "./_module_ref.ts";
 
@@ -26,19 +24,28 @@ export async function loadModule(
 ): Promise<Readonly<Record<string, unknown>>> {
   onFile?.(ref.file);
   try {
-    registerForRequire();
-    registerForImport({
-      tsconfig: tsconfigOf(ref.file) ?? false,
-      onImport: (url) => {
-        if (url.startsWith("file:") && !url.includes("/node_modules/")) onFile?.(fileURLToPath(url));
-      },
-    });
+    await registerTypeScript(tsconfigOf(ref.file), (file) => onFile?.(file));
     return exportsOf((await import(pathToFileURL(ref.file).href)) as Record<string, unknown>);
   } catch (error) {
     throw new Failure("load-failed", `Cannot load ${JSON.stringify(ref.shown)}: ${explain(error, ref)}`, {
       cause: error,
     });
   }
+}
+
+/** Lets this process import TypeScript; only commands that load a module pay for the loader. */
+async function registerTypeScript(
+  tsconfig: string | undefined,
+  onFile: (file: string) => void,
+): Promise<void> {
+  const [forRequire, forImport] = await Promise.all([import("tsx/cjs/api"), import("tsx/esm/api")]);
+  forRequire.register();
+  forImport.register({
+    tsconfig: tsconfig ?? false,
+    onImport: (url) => {
+      if (url.startsWith("file:") && !url.includes("/node_modules/")) onFile(fileURLToPath(url));
+    },
+  });
 }
 
 /** A CommonJS module that was TypeScript has its exports below `default`. */

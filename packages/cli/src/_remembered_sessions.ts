@@ -50,7 +50,11 @@ export class RememberedSessions {
 
   /** Drops one that is over. */
   forget(url: string, task: string): void {
-    rmSync(this.#file(url, task), { force: true });
+    try {
+      rmSync(this.#file(url, task), { force: true });
+    } catch {
+      // Where nothing could be written, nothing is to be removed.
+    }
   }
 
   #removeOld(): void {

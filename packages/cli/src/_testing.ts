@@ -18,14 +18,20 @@ export const PROGRAM: readonly string[] = [
   path.join(PACKAGE, "src/_main.ts"),
 ];
 
-/** An empty project that finds the packages, removed after the test. */
-export function project(fixtures: readonly string[] = []): string {
+/** An empty project that finds the packages; whoever asks for it removes it. */
+export function keptProject(fixtures: readonly string[] = []): { path: string; remove(): void } {
   const folder = mkdtempSync(path.join(os.tmpdir(), "envport-cli-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
   symlinkSync(path.join(PACKAGE, "node_modules"), path.join(folder, "node_modules"));
   for (const name of fixtures) cpSync(path.join(TESTDATA, name), path.join(folder, name));
-  return folder;
+  return { path: folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The same, removed after the test. */
+export function project(fixtures: readonly string[] = []): string {
+  const folder = keptProject(fixtures);
+  onTestFinished(() => folder.remove());
+  return folder.path;
 }
 
 /** How a process ended. */

@@ -1,6 +1,5 @@
 import { pipeline } from "node:stream/promises";
 import type { RemoteProcess } from "@envport/ssh";
-import { ssh } from "@envport/ssh";
 import type { Command } from "../_command.ts";
 import { usage } from "../_failure.ts";
 import { exitCodeOf } from "../_exit_code_of.ts";
@@ -44,6 +43,7 @@ export const execCommand: Command = {
       throw usage("Cannot use --tty as standard input and output are no terminal");
     const [cwd, env] = [invocation.option("cwd"), readVariables(invocation)];
     await using client = await servedTarget(invocation.argument("url"), invocation, context).connect();
+    const { ssh } = await import("@envport/ssh");
     const shell = await client.open(ssh, invocation.option("binding"));
     const pty = wantsTerminal && terminalSize();
     const remote = await shell.spawn(invocation.rest, { cwd, env, pty });

@@ -131,7 +131,7 @@ function writeProject(
 function nextSteps(folder: string, templates: readonly Template[]): string[] {
   const where = path.relative(process.cwd(), folder);
   return [
-    ...(where === "" ? [] : [`cd ${where}`]),
+    ...(where === "" ? [] : [`cd ${/^[\w@%+=:,./-]+$/.test(where) ? where : `'${where}'`}`]),
     "npm install",
     "npm test          # the agent scores 1, one that does nothing scores 0",
     `npm start         # one episode of ${firstTask(templates)}`,

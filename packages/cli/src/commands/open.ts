@@ -1,4 +1,3 @@
-import { ssh } from "@envport/ssh";
 import { protocolFamily } from "@envport/wire";
 import type { Client } from "@envport/client";
 import { SECRETS_OPTION } from "../_bindings.ts";
@@ -32,7 +31,7 @@ export const openCommand: Command = {
     const { output, signal } = context;
     await using client = await servedTarget(invocation.argument("url"), invocation, context).connect();
     const binding = client.binding(invocation.argument("binding"));
-    const isShell = protocolFamily(binding.protocol) === ssh.family;
+    const isShell = protocolFamily(binding.protocol) === "ssh";
     if (isShell && hasTerminal() && !output.json && !invocation.flag("address")) {
       return await openShell(client, binding.name, signal);
     }
@@ -43,6 +42,7 @@ export const openCommand: Command = {
 };
 
 async function openShell(client: Client, name: string, signal: AbortSignal): Promise<number> {
+  const { ssh } = await import("@envport/ssh");
   const shell = await client.open(ssh, name, { signal });
   const remote = await shell.shell({ ...terminalSize(), signal });
   return exitCodeOf(await joinTerminal(remote));

@@ -106,7 +106,10 @@ test.each([
     ["--agent", "several.ts"],
     /Cannot use --agent "several\.ts" as it exports no such function: add 'export default async function/,
   ],
-  [["--agent", "agent.ts:motto"], /choose agent\.ts:default or agent\.ts:write or/],
+  [
+    ["--agent", "agent.ts:motto"],
+    /choose agent\.ts:breaks or agent\.ts:dawdles or agent\.ts:default or agent\.ts:write\n$/,
+  ],
   [["--min-score", "high"], /--min-score as it must be a number: current value is "high"/],
 ])("%j is refused with what would be right", async (words, message) => {
   const { code, stdout, stderr } = await envport(["run", "greet", "--source", "env.ts", ...words], {

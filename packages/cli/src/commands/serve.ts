@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import * as ownServer from "@envport/server";
 import type { Environment, ServeOptions } from "@envport/server";
 import type { Command } from "../_command.ts";
 import { usage } from "../_failure.ts";
@@ -101,12 +100,12 @@ async function serveHere(ref: ModuleRef, options: ServeOptions, output: Output):
 }
 
 /** The server that stands beside the environment, so that both are of one version; else our own. */
-async function serverOf(file: string): Promise<typeof ownServer> {
+async function serverOf(file: string): Promise<typeof import("@envport/server")> {
   try {
     const found = createRequire(file).resolve("@envport/server");
-    return (await import(pathToFileURL(found).href)) as typeof ownServer;
+    return (await import(pathToFileURL(found).href)) as typeof import("@envport/server");
   } catch {
-    return ownServer;
+    return await import("@envport/server");
   }
 }
 
