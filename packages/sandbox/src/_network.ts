@@ -14,6 +14,7 @@ import type { SandboxNetwork } from "./sandbox_report.ts";
 
 /** Where the proxy listens inside. */
 export const PROXY_PORT = 3128;
+const RESOLVER_FILE = "/etc/resolv.conf";
 const RESERVED_NAMES = ["localhost", "workspace"];
 const DIAL_TIMEOUT_MS = 10_000;
 
@@ -111,12 +112,19 @@ export function networkFiles(
   ];
   const files = [
     { path: "/etc/hosts", text: `${hosts.join("\n")}\n` },
-    ...(road ? [{ path: "/etc/resolv.conf", text: `nameserver ${NAME_SERVER}\n` }] : []),
+    ...(road ? [{ path: RESOLVER_FILE, text: `nameserver ${NAME_SERVER}\n` }] : []),
   ];
   return files.flatMap(({ path, text }) => {
     const dst = placeOf(path, mounts);
     return dst === undefined ? [] : [{ dst, text }];
   });
+}
+
+/** What the mounts make of the road: without a place for the name server's file, it knows addresses alone. */
+export function nameWarnings({ road }: NetworkPlan, mounts: readonly Mount[]): string[] {
+  return road && placeOf(RESOLVER_FILE, mounts) === undefined
+    ? [`names of public hosts are not found inside, as the mounts have no place for ${RESOLVER_FILE}`]
+    : [];
 }
 
 /** Where a file can be put so that it is found at a path: there, or where the mounted link leads. */

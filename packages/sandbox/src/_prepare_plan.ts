@@ -7,7 +7,7 @@ import { planLimits } from "./_limit_plan.ts";
 import { NODE_PATH, planMounts } from "./_mount_plan.ts";
 import type { MountPlan } from "./_mount_plan.ts";
 import type { Mount } from "./mount.ts";
-import { networkFiles, planNetwork } from "./_network.ts";
+import { nameWarnings, networkFiles, planNetwork } from "./_network.ts";
 import type { NetworkPlan } from "./_network.ts";
 import { planRoad } from "./_road.ts";
 import { dropCommand, stageCommand } from "./_stage.ts";
@@ -77,7 +77,7 @@ export function preparePlan(options: SandboxOptions, path: string, without: Conc
       uid: identity?.uid ?? process.getuid!(),
       gid: identity?.gid ?? process.getgid!(),
       network: network.report,
-      warnings: network.warnings,
+      warnings: [...network.warnings, ...nameWarnings(network, mounts.mounts)],
       cwd: mounts.guestPath,
       limits: inForce,
     },

@@ -121,7 +121,10 @@ export async function builtCopy(): Promise<string> {
 }
 
 /** Packages of this repository as JavaScript, installed in a folder that every user can read. */
-export async function builtPackages(names: readonly string[]): Promise<string> {
+export async function builtPackages(
+  names: readonly string[],
+  folder: string = temporaryFolder(),
+): Promise<string> {
   // Loaded here alone: it takes as long as most tests.
   const { default: ts } = await import("typescript");
   const compilerOptions = {
@@ -130,7 +133,6 @@ export async function builtPackages(names: readonly string[]): Promise<string> {
     rewriteRelativeImportExtensions: true,
     verbatimModuleSyntax: true,
   };
-  const folder = temporaryFolder();
   for (const name of names) {
     const source = resolve(import.meta.dirname, "../..", name);
     const target = join(folder, "node_modules/@envport", name);

@@ -1,14 +1,24 @@
 import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, copyFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { SYSCALLS } from "./_syscall_numbers.ts";
 import { builtPackages, mark, temporaryFolder } from "./_testing.ts";
 import type { SandboxOptions } from "./sandbox_options.ts";
@@ -120,7 +130,7 @@ async function probeSession(uid: number | undefined, options: Partial<SandboxOpt
     console.log([workspace.sshUrl, workspace.sshClientKeyPath, workspace.sshHostPubkey].join("\\n"));
   `;
   const words = [process.execPath, "--input-type=module", "-e", source];
-  const server = withSecrets(String(found.secret), await asUser(uid, words));
+  const server = withSecrets(String(found.secret), asUser(uid, words));
   onTestFinished(() => void server.kill());
   const said = createInterface(server.stdout)[Symbol.asyncIterator]();
   const [url, key, hostKey] = [await said.next(), await said.next(), await said.next()].map(
@@ -150,27 +160,35 @@ async function session(
   return [...said, `exit code ${code}`];
 }
 
-/**
- * Words that run a program as a user, where the workspace is installed. Packages of others are this repository's, which
- * root shows to that program alone where everybody may go.
- */
-async function asUser(uid: number | undefined, words: readonly string[]): Promise<readonly string[]> {
-  const folder = await builtPackages(["wire", "sandbox", "ssh", "filetracking", "workspace"]);
-  const repository = join(folder, "repository");
+/** Where the workspace is installed for everybody. */
+let installed: string;
+beforeAll(async () => {
+  installed = mkdtempSync(join(tmpdir(), "sandbox-test-"));
+  chmodSync(installed, 0o755);
+  await builtPackages(["wire", "sandbox", "ssh", "filetracking", "workspace"], installed);
+  const repository = join(installed, "repository");
   const foreign = { workspace: ["ssh2"], filetracking: ["diff", "ignore"] };
   for (const [name, packages] of Object.entries(foreign)) {
     for (const one of packages) {
       const path = join(repository, "packages", name, "node_modules", one);
-      symlinkSync(path, join(folder, "node_modules", one));
+      symlinkSync(path, join(installed, "node_modules", one));
     }
   }
-  if (!isRoot) symlinkSync(REPOSITORY, repository);
-  else mkdirSync(repository);
+  if (isRoot) mkdirSync(repository);
+  else symlinkSync(REPOSITORY, repository);
+}, 60_000);
+afterAll(() => rmSync(installed, { recursive: true }));
+
+/**
+ * Words that run a program as a user, where the workspace is installed. Packages of others are this repository's, which
+ * root shows to that program alone where everybody may go.
+ */
+function asUser(uid: number | undefined, words: readonly string[]): readonly string[] {
   const show = isRoot ? ["unshare", "--mount"] : [];
   const enter = `${isRoot ? 'mount --bind "$1" "$2/repository"; ' : ""}cd "$2"; shift 2; exec "$@"`;
   const drop =
     uid === undefined ? [] : ["setpriv", "--reuid", String(uid), "--regid", String(uid), "--clear-groups"];
-  return [...show, "bash", "-c", enter, "bash", REPOSITORY, folder, ...drop, ...words];
+  return [...show, "bash", "-c", enter, "bash", REPOSITORY, installed, ...drop, ...words];
 }
 
 /** Starts a program with secrets in its environment and in descriptors that have no close-on-exec flag. */
@@ -206,6 +224,7 @@ describe("from inside a session", () => {
   ];
   test.each(networks.flatMap((network) => servers.map((server) => ({ ...server, ...network }))))(
     "served by $who with $name network, nothing of the host can be had",
+    { timeout: 60_000 },
     async ({ who, uid, name, options }) => {
       const said = await probeSession(uid, options);
       console.log([`served by ${who} with ${name} network:`, ...said].join("\n"));

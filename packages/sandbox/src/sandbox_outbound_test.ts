@@ -4,9 +4,14 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync, copyFileSync, c
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { planNetwork } from "./_network.ts";
+import { preparePlan } from "./_prepare_plan.ts";
 import { builtCopy, descendantsOf, isGone, temporaryFolder, until } from "./_testing.ts";
+import { defaultSystemMounts } from "./default_system_mounts.ts";
+import type { Mount } from "./mount.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const TESTDATA = join(import.meta.dirname, "testdata");
 const NOBODY = 65534;
@@ -161,6 +166,19 @@ describe("network: outbound, by pasta", () => {
       ".",
     ]);
   });
+});
+
+test("mounts that leave no place for the name server's file are warned of", () => {
+  const root = temporaryFolder();
+  const warnings = (etc: Mount): readonly string[] => {
+    const systemMounts = [...defaultSystemMounts().filter(({ dst }) => dst !== "/etc"), etc];
+    return preparePlan({ root, network: "outbound", systemMounts }, "/usr/bin", { cgroups: true }).report
+      .warnings;
+  };
+  expect(warnings({ kind: "ro", src: "/etc", dst: "/etc" })).toEqual([]);
+  expect(warnings({ kind: "tmpfs", dst: "/etc" })).toEqual([
+    expect.stringContaining("names of public hosts"),
+  ]);
 });
 
 describe("network: outbound, without pasta", () => {

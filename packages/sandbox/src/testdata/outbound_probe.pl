@@ -41,8 +41,8 @@ sub try_to {
     my ($kind, $target, $how) = @_;
     my ($host, $port) = split /:/, $target;
     my $words = eval {
-        local $SIG{ALRM} = sub { die "nothing within 3 s\n" };
-        alarm 3;
+        local $SIG{ALRM} = sub { die "nothing within 5 s\n" };
+        alarm 5;
         socket my $s, AF_INET, $kind eq 'tcp' ? SOCK_STREAM : SOCK_DGRAM, 0 or die "$!\n";
         $ask{$how}->($s) or die "$!\n";
         my $to = pack_sockaddr_in($port, inet_aton($host));
