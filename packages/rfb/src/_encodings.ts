@@ -23,6 +23,8 @@ export const Encoding = {
   extendedDesktopSize: -308,
   fence: -312,
   continuousUpdates: -313,
+  /** VMware's: where the pointer is. TigerVNC draws it into the picture for those who do not ask. */
+  pointerPosition: 0x574d5666,
   /** LibVNCServer's own: who the server is. */
   serverIdentity: -0x1fffd,
   extendedClipboard: -0x3f5e1a32,

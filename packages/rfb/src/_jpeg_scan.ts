@@ -82,10 +82,11 @@ export class ScanReader {
     return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
   }
 
-  /** At least 16 bits; behind the end they are zeros. */
+  /** At least 16 bits; behind a marker they are zeros. */
   #fill(): void {
     while (this.#count < 16) {
-      let byte = this.#data[this.#at] ?? 0;
+      let byte = this.#data[this.#at];
+      if (byte === undefined) throw violation("a JPEG image is whole", "cut off");
       if (byte === 0xff && this.#data[this.#at + 1] !== 0) byte = 0;
       else this.#at += byte === 0xff ? 2 : 1;
       this.#bits = (this.#bits << 8) | byte;

@@ -59,6 +59,9 @@ export class Link {
     // Servers leave down what a lost connection had pressed.
     input.liftModifiers();
     session.listen(this.#listener);
+    session.listen((event) => {
+      if (event.type === "pointer") [input.x, input.y] = [event.x, event.y];
+    });
     return (this.#live = { session, input });
   }
 

@@ -17,6 +17,8 @@ export type RfbEvent =
   | { readonly type: "resize-reply"; readonly status: number }
   /** The pointer looks otherwise. */
   | { readonly type: "cursor"; readonly cursor: PointerShape | undefined }
+  /** The pointer was moved at the other side. */
+  | { readonly type: "pointer"; readonly x: number; readonly y: number }
   /** Text was copied at the other side. */
   | { readonly type: "clipboard"; readonly text: string }
   /** The server says who it is. */

@@ -40,6 +40,7 @@ const FAR = [
 const PSEUDO = [
   Encoding.lastRect,
   Encoding.cursor,
+  Encoding.pointerPosition,
   Encoding.desktopSize,
   Encoding.extendedDesktopSize,
   Encoding.desktopName,

@@ -85,6 +85,7 @@ export class UpdateReader {
       this.#emit({ type: "cursor", cursor: yield* readPointerShape(this.#decoding, rect) });
     } else if (encoding === Encoding.desktopSize) this.#resize(rect.width, rect.height);
     else if (encoding === Encoding.extendedDesktopSize) yield* this.#extendedSize(rect);
+    else if (encoding === Encoding.pointerPosition) this.#emit({ type: "pointer", x: rect.x, y: rect.y });
     else if (encoding === Encoding.desktopName) this.#desktop.name = yield* this.#name();
     else if (encoding === Encoding.qemuKey) abilities.qemuKey = true;
     else if (encoding === Encoding.serverIdentity) {

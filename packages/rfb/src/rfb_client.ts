@@ -127,7 +127,7 @@ export class RfbClient implements AsyncDisposable {
     return this.#link.current.session.core.name;
   }
 
-  /** Where this client has moved the pointer to, on the screen. */
+  /** Where the pointer is on the screen, as far as this client knows: where it, or a server that tells, has moved it. */
   get pointer(): { readonly x: number; readonly y: number } {
     const { x, y } = this.#link.current.input;
     return { x, y };
