@@ -80,7 +80,7 @@ export function servedTarget(
   url: string,
   invocation: Invocation,
   { output, signal }: CommandContext,
-  remedy = WAIT_LONGER,
+  remedy: string = WAIT_LONGER,
 ): Target {
   const wait = invocation.number("wait", { min: 0, max: 86_400 }) ?? DEFAULT_WAIT;
   return {

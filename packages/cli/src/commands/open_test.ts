@@ -61,7 +61,7 @@ test(
     using tmux = new Tmux({ cols: 90, rows: 20 });
     tmux.type("PS1='outer> '\n", folder.path);
     tmux.type(`${quote([...PROGRAM, "open", own.url, "ssh"])}\n`);
-    await tmux.until(/\/workspace/);
+    await tmux.until(/@workspace:/);
     own.server.child.kill("SIGKILL");
     await tmux.until(/envport: Cannot .*\n(.*\n)*outer> $/);
     tmux.type("echo code $?; stty -a | grep -o ' icanon'\n");
