@@ -47,7 +47,7 @@ const TICK_MS = 10;
  * @param options With `quick`, less of everything.
  */
 export async function run({ quick }: { quick: boolean }): Promise<Row[]> {
-  const rounds = quick ? 3 : 7;
+  const rounds = quick ? 3 : 5;
   const steps = quick ? 300 : 1_000;
   const { child, url } = await environment();
   try {

@@ -97,10 +97,7 @@ export class RobotHost {
       const token = (): string => randomBytes(16).toString("hex");
       const next = this.#table.slots.find(({ phase }) => phase === "free")?.index ?? 0;
       const slot = this.#refusing(() => this.#table.claim(`slot-${String(next)}-${token()}`));
-      this.#timers.set(`dial ${String(slot.index)}`, this.#options.dialTimeout ?? TIMEOUT_MS, () => {
-        this.#table.expire(slot.index);
-        this.#advance();
-      });
+      this.#awaitDials();
       return { prompt: this.#batch!.prompt, token: slot.token! };
     });
   }
@@ -136,6 +133,7 @@ export class RobotHost {
     driver.slot = index;
     this.#tell(index);
     if (phase === "terminated") return;
+    this.#awaitDials();
     this.#advance();
   }
 
@@ -217,6 +215,21 @@ export class RobotHost {
     this.#timers.clear(`dial ${String(index)}`);
     driver?.end(CLOSE.normal, "the episode is over");
     this.#advance();
+  }
+
+  /** Who is there waits for those who are to come, but not for ever. An agent that keeps nobody waiting may take its time. */
+  #awaitDials(): void {
+    const isAwaited = (): boolean => this.#table.slots.some(({ phase }) => phase === "active");
+    if (!isAwaited()) return;
+    for (const { index, phase } of this.#table.slots) {
+      const name = `dial ${String(index)}`;
+      if (phase !== "dialing" || this.#timers.has(name)) continue;
+      this.#timers.set(name, this.#options.dialTimeout ?? TIMEOUT_MS, () => {
+        if (!isAwaited()) return;
+        this.#table.expire(index);
+        this.#advance();
+      });
+    }
   }
 
   get #ready(): boolean {

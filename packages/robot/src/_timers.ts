@@ -16,6 +16,10 @@ export class Timers {
     this.#timers.set(name, timer);
   }
 
+  has(name: string): boolean {
+    return this.#timers.has(name);
+  }
+
   clear(name: string): void {
     clearTimeout(this.#timers.get(name));
     this.#timers.delete(name);

@@ -7,8 +7,8 @@ export interface RobotBridgeOptions {
    */
   readonly claimTimeout?: number | undefined;
   /**
-   * How long the agent of a claimed slot may take to connect; the others wait for it. Afterwards the slot is carried along
-   * and refuses its agent.
+   * How long agents that are there wait for one of a claimed slot to connect. Afterwards the slot is carried along and
+   * refuses its agent. One that keeps nobody waiting, as of a single slot, may take its time.
    *
    * @default {30000}
    */

@@ -180,20 +180,20 @@ test("the claim: only a map with a token, of a slot that is claimed and that nob
 });
 
 test("who says nothing is sent away after claimTimeout, and harms nobody", async () => {
-  const { endpoint, url } = await serve(new Counting(), { claimTimeout: 60 });
+  const { endpoint, url } = await serve(new Counting(), { claimTimeout: 400 });
   const silent = new RawAgent(url);
   await silent.next();
-  assert.match(await silent.text(), /the claim longer than 60 ms/);
+  assert.match(await silent.text(), /the claim longer than 400 ms/);
   const { token } = await endpoint.reset();
   const agent = await RawAgent.claim(url, token);
-  await sleep(90);
+  await sleep(450);
   agent.act(1, 1);
   await agent.observation();
 });
 
 test("the others wait for an agent that is still to connect, but not longer than dialTimeout", async () => {
   const bridge = new Counting({ numEnvs: 2 });
-  const { endpoint, url } = await serve(bridge, { dialTimeout: 150 });
+  const { endpoint, url } = await serve(bridge, { dialTimeout: 500 });
   const [first, late] = [await endpoint.reset(), await endpoint.reset()];
   const agent = await RawAgent.claim(url, first.token);
   agent.act(1, 1);
@@ -207,12 +207,24 @@ test("the others wait for an agent that is still to connect, but not longer than
   assert.deepEqual(await endpoint.result(late.token), { score: 1, success: null, total_reward: 1 });
 });
 
+test("an agent that keeps nobody waiting may take longer than dialTimeout to connect", async () => {
+  const { endpoint, url } = await serve(new Counting({ numEnvs: 2 }), { dialTimeout: 400 });
+  const [one, other] = [await endpoint.reset(), await endpoint.reset()];
+  await sleep(450);
+  const first = await RawAgent.claim(url, one.token);
+  const second = await RawAgent.claim(url, other.token);
+  first.act(1, 1);
+  second.act(1, 1);
+  await first.observation();
+  await second.observation();
+});
+
 test("nobody is hurried while it thinks; with actionTimeout it is sent away and may come back", async () => {
   const patient = await pair();
   patient.good.act(1, 1);
   await sleep(80);
   assert.equal(patient.bridge.ticks, 0);
-  const { bridge, url, tokens, bad, good } = await pair(new Counting({ numEnvs: 2 }), { actionTimeout: 80 });
+  const { bridge, url, tokens, bad, good } = await pair(new Counting({ numEnvs: 2 }), { actionTimeout: 600 });
   good.act(1, 1);
   assert.equal(await bad.next(), "robot env: slot timed out waiting for an action");
   assert.equal((await bad.closed).code, 1000);

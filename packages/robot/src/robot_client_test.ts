@@ -242,17 +242,17 @@ test("a frame that is no observation is the end, too", async () => {
 test("metadata, the first observation and the handshake have to come in time", async () => {
   const silent = await scripted(() => undefined);
   await assert.rejects(
-    RobotClient.connect(silent.capability, { timeout: 60 }),
-    isError("timeout", /its metadata .* 60 ms/),
+    RobotClient.connect(silent.capability, { timeout: 400 }),
+    isError("timeout", /its metadata .* 400 ms/),
   );
   const idle = await scripted((ws) => ws.send(encode({ claim_required: true })));
   await assert.rejects(
-    RobotClient.connect(idle.capability, { timeout: 60 }),
-    isError("timeout", /the first observation must arrive within 60 ms/),
+    RobotClient.connect(idle.capability, { timeout: 400 }),
+    isError("timeout", /the first observation must arrive within 400 ms/),
   );
   const port = await listen(() => undefined);
   const capability = { ...idle.capability, url: `ws://127.0.0.1:${port}` };
-  await assert.rejects(RobotClient.connect(capability, { timeout: 60 }));
+  await assert.rejects(RobotClient.connect(capability, { timeout: 400 }));
 });
 
 test("a text before the first observation is a refusal of the claim", async () => {
