@@ -39,7 +39,7 @@ export class BrowserLink {
   #connection: Connection | undefined;
   #isAttached = false;
   #opening: Promise<void> | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
   #chosen: string | undefined;
 
   constructor(endpoint: CdpEndpoint, options: CdpConnectOptions, client: CdpClient) {
@@ -63,7 +63,7 @@ export class BrowserLink {
   /** Connects, if there is no connection. */
   async ready(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#closed) throw new EnvportError("closed", "Cannot go on as the browser's client was closed");
+    this.#closing.signal.throwIfAborted();
     if (this.#isAttached && this.#connection?.alive) return;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     await unlessAborted(this.#opening, signal);
@@ -95,13 +95,14 @@ export class BrowserLink {
 
   /** The address of the browser's socket of now. */
   async socketUrl(): Promise<string> {
-    if (this.#closed) throw new EnvportError("closed", "Cannot go on as the browser's client was closed");
-    return await browserSocketUrl(this.#endpoint, this.#connectTimeout);
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
+    return await browserSocketUrl(this.#endpoint, this.#connectTimeout, signal);
   }
 
   /** Ends the connection. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort(new EnvportError("closed", "Cannot go on as the browser's client was closed"));
     await this.#connection?.close();
     await this.#opening?.catch(() => undefined);
     await this.#connection?.close();
@@ -132,10 +133,10 @@ export class BrowserLink {
         lost: () => this.#lost(connection),
         hint: (sessionId) => this.#hint(sessionId),
       },
-      { timeout, ...tlsOptions(this.#endpoint) },
+      { timeout, signal: this.#closing.signal, ...tlsOptions(this.#endpoint) },
     );
     this.#connection = connection;
-    if (this.#closed) await connection.close();
+    if (this.#closing.signal.aborted) await connection.close();
     const ask = (method: string, params: object): Promise<unknown> =>
       connection.send(method, params, undefined, timeout);
     try {

@@ -39,6 +39,8 @@ export interface ConnectionListener {
 /** How to open a connection. */
 export interface ConnectionOptions {
   readonly timeout: number;
+  /** Gives up the greeting. */
+  readonly signal?: AbortSignal | undefined;
   readonly headers?: object;
   readonly servername?: string;
 }
@@ -78,7 +80,7 @@ export class Connection {
   static open(
     url: string,
     listener: ConnectionListener,
-    { timeout, ...options }: ConnectionOptions,
+    { timeout, signal, ...options }: ConnectionOptions,
   ): Promise<Connection> {
     const socket = new WebSocket(url, {
       ...(options as object),
@@ -90,9 +92,12 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const fail = (error: EnvportError): void => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
         socket.on("error", () => undefined).terminate();
         reject(error);
       };
+      const abort = (): void => fail(signal!.reason as EnvportError);
+      signal?.addEventListener("abort", abort);
       const timer = setTimeout(
         () =>
           fail(
@@ -109,6 +114,7 @@ export class Connection {
       );
       socket.once("open", () => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
         socket.removeAllListeners();
         resolve(new Connection(socket, listener));
       });

@@ -65,15 +65,20 @@ export function cdpEndpoint(
  *
  * @param endpoint Where to ask.
  * @param timeout Milliseconds that the answer may take.
+ * @param signal Gives up.
  * @throws {EnvportError} `connection-lost`, `timeout`, or `unsupported` if no browser answers there.
  */
-export async function browserSocketUrl(endpoint: CdpEndpoint, timeout: number): Promise<string> {
+export async function browserSocketUrl(
+  endpoint: CdpEndpoint,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<string> {
   const { secure, port, path } = endpoint;
   const host = await reachableHost(endpoint);
   const address = `${host.includes(":") ? `[${host}]` : host}:${String(port)}`;
   const socket = `${secure ? "wss" : "ws"}://${address}`;
   if (path !== undefined) return `${socket}${path.startsWith("/") ? "" : "/"}${path}`;
-  const version = await getJson(endpoint, host, "/json/version", timeout);
+  const version = await getJson(endpoint, host, "/json/version", { timeout, signal });
   const found = isJsonObject(version) ? own(version, "webSocketDebuggerUrl") : undefined;
   const [, itsPath] = /^wss?:\/\/[^/]*(\/.+)$/.exec(typeof found === "string" ? found : "") ?? [];
   if (itsPath === undefined) throw noBrowser(endpoint, "it names no socket");
@@ -102,10 +107,15 @@ async function reachableHost({ name, host, secure }: CdpEndpoint): Promise<strin
   }
 }
 
-function getJson(endpoint: CdpEndpoint, host: string, path: string, timeout: number): Promise<unknown> {
+function getJson(
+  endpoint: CdpEndpoint,
+  host: string,
+  path: string,
+  { timeout, signal }: { timeout: number; signal: AbortSignal },
+): Promise<unknown> {
   const { name, port, secure } = endpoint;
   return new Promise((resolve, reject) => {
-    const options = { host, port, path, agent: false, ...tlsOptions(endpoint) };
+    const options = { host, port, path, agent: false, signal, ...tlsOptions(endpoint) };
     const request = (secure ? https : http).get(options as https.RequestOptions, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => {
@@ -136,6 +146,7 @@ function getJson(endpoint: CdpEndpoint, host: string, path: string, timeout: num
     }, timeout);
     function fail(error: Error): void {
       clearTimeout(timer);
+      if (signal.aborted) reject(signal.reason as Error);
       reject(
         new EnvportError("connection-lost", `Cannot connect to browser '${name}' as ${error.message}`, {
           cause: error,

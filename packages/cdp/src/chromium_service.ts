@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { EnvportError, consoleLogger } from "@envport/wire";
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
 import { checkArgs } from "./_browser_flags.ts";
-import { startOnHost } from "./_host_browser.ts";
+import { NOBODY, startOnHost } from "./_host_browser.ts";
 import { endProcess, exitOf } from "./_running_browser.ts";
 import type { RunningBrowser } from "./_running_browser.ts";
 import { startInSandbox } from "./_sandboxed_browser.ts";
@@ -94,8 +94,8 @@ export class ChromiumService implements Service, AsyncDisposable {
   }
 
   /**
-   * The folder on this machine that a sandboxed browser sees as `/home/browser`, and any browser has as its home: what a
-   * task wants to be uploaded goes here, and downloads may.
+   * The folder on this machine that a sandboxed browser sees as `/home/browser`, and any browser has as its home. What a
+   * task wants to be uploaded goes here. Downloads land in its folder `Downloads`, unless a client says otherwise.
    *
    * @throws {EnvportError} `closed` If it is not started.
    */
@@ -213,6 +213,10 @@ function failure(name: string, { message }: Error, complaints: string): EnvportE
   const ofSandbox = /No usable sandbox|Running as root without --no-sandbox/.test(complaints)
     ? "; Chromium's own sandbox needs user namespaces: allow them (kernel.apparmor_restrict_unprivileged_userns=0, or the container's seccomp profile), or name '--no-sandbox' in 'args' where the container is the sandbox"
     : "";
+  const ofUser =
+    message.includes("EACCES") && process.getuid?.() === 0
+      ? `; it runs as user ${String(NOBODY)}, who may not run that program: install it where everybody may, or set 'sandbox'`
+      : "";
   const said = complaints === "" ? "" : `. The browser said: ${complaints}`;
-  return new EnvportError("service-failed", `Cannot start ${name} as ${message}${ofSandbox}${said}`);
+  return new EnvportError("service-failed", `Cannot start ${name} as ${message}${ofSandbox}${ofUser}${said}`);
 }

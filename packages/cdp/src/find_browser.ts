@@ -70,7 +70,8 @@ export async function findBrowser(options: FindBrowserOptions = {}): Promise<Fou
   for (const { path, source } of await candidates(env)) {
     const why = obstacle(path);
     if (why === undefined) return { path, source };
-    if (why !== "does not exist" || VARIABLES.includes(source)) tried.push(`${path} (${source}, ${why})`);
+    if (!/^(?:does not exist|cannot be reached)/.test(why) || VARIABLES.includes(source))
+      tried.push(`${path} (${source}, ${why})`);
   }
   const install = INSTALL[process.platform] ?? "npx playwright-core install chromium";
   throw new EnvportError(
@@ -135,9 +136,13 @@ function usualPlaces(env: Readonly<Record<string, string | undefined>>): string[
 /** Why this is no browser to use; undefined where it is. */
 function obstacle(path: string): string | undefined {
   if (!isAbsolute(path)) return "is not absolute";
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return "does not exist";
-  if (!found.isFile()) return "is no file";
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return "does not exist";
+    if (!found.isFile()) return "is no file";
+  } catch {
+    return "cannot be reached by this user";
+  }
   try {
     accessSync(path, process.platform === "win32" ? constants.F_OK : constants.X_OK);
   } catch {

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -145,6 +153,13 @@ test("a file of this machine cannot be uploaded", async () => {
   assert.equal(await upload(secret), "NotFoundError");
   assert.equal(await upload(import.meta.filename), "NotFoundError");
   assert.equal(await upload("/home/browser/wanted.txt"), "wanted");
+});
+
+test("a download lands in the home's folder of downloads by itself", async () => {
+  await page.goto("http://shop:8080/");
+  await page.click("a");
+  const file = join(service.home, "Downloads/list.txt");
+  await expect.poll(() => existsSync(file) && readFileSync(file, "utf8")).toBe("goods");
 });
 
 test("a download lands in its home, and nowhere else on this machine", async () => {
