@@ -11,7 +11,7 @@ export default tseslint.config(
       "**/*.cjs",
       "**/*.js",
       ".tools/**",
-      ".examples/**",
+      "**/.examples/**",
       ".packs/**",
       ".readme-*/**",
       "**/testdata/**",

@@ -24,7 +24,9 @@ function sources(folder: string): string[] {
 }
 
 function isTest(file: string): boolean {
-  return file.endsWith("_test.ts") || path.basename(file).startsWith("_testing");
+  return (
+    file.endsWith("_test.ts") || path.basename(file).startsWith("_testing") || file.includes("/testdata/")
+  );
 }
 
 /** Module specifiers of all imports and exports of a file, as the compiler sees them. */

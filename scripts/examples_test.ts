@@ -1,18 +1,25 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { examplesIn, packageExamples, root } from "./_examples.ts";
 
-const folder = path.join(root, ".examples");
+const FOLDER = ".examples";
+const folder = path.join(root, FOLDER);
 const examples = [...packageExamples(), ...examplesIn(path.join(root, "README.md"))];
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
+/** Each stands in the package that shows it, where what it imports is found. */
 const files = examples.map(({ code, where }, index) => {
-  const file = path.join(folder, `example_${String(index)}.ts`);
+  const [, home = ""] = /^(packages\/[^/]+)\//.exec(where) ?? [];
+  mkdirSync(path.join(root, home, FOLDER), { recursive: true });
+  const file = path.join(root, home, FOLDER, `example_${String(index)}.ts`);
   writeFileSync(file, `// ${where}\n${code}\nexport {};\n`);
   return file;
+});
+afterAll(() => {
+  for (const file of files) rmSync(path.dirname(file), { recursive: true, force: true });
 });
 writeFileSync(
   path.join(folder, "tsconfig.json"),
@@ -22,7 +29,7 @@ writeFileSync(
       paths: { "@envport/*": ["../packages/*/src/mod.ts"], zod: ["../node_modules/zod"] },
       noUnusedLocals: false,
     },
-    include: ["*.ts"],
+    include: ["*.ts", `../packages/*/${FOLDER}/*.ts`],
   }),
 );
 

@@ -34,6 +34,10 @@ const PROGRAMS = {
     { program: "curl", packages: everywhere("curl") },
     { program: "diff", packages: everywhere("diffutils") },
     { program: "git", packages: everywhere("git") },
+    {
+      program: "ip",
+      packages: { "apt-get": "iproute2", dnf: "iproute", apk: "iproute2", pacman: "iproute2" },
+    },
     { program: "ipcmk", packages: everywhere("util-linux") },
     { program: "less", packages: everywhere("less") },
     { program: "pasta", packages: everywhere("passt") },

@@ -2,10 +2,11 @@ import path from "node:path";
 import { Environment } from "@envport/server";
 import { workspace } from "@envport/workspace";
 import { registerRepair } from "./repair/task.ts";
+import { registerTools } from "./tools/task.ts";
 
 /** Options of {@linkcode createEnvironment}. */
 export interface CreateEnvironmentOptions {
-  /** Where the workspace's folder is made. */
+  /** Where the workspace's folder and the tasks' data are made. */
   folder: string;
 }
 
@@ -23,5 +24,6 @@ export function createEnvironment({ folder }: CreateEnvironmentOptions): Environ
     }),
   );
   registerRepair(env, shell);
+  registerTools(env, folder);
   return env;
 }

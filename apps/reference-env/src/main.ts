@@ -1,12 +1,14 @@
 // Serves the reference environment, lets a scripted agent work on each of its tasks, and prints how that went:
-// a line a task and `N passed, N failed`, or with --json one object a task. --only <task> runs one.
-import { mkdtemp, rm } from "node:fs/promises";
+// a line a task and `N passed, N failed`, or with --json one object a task. --only <task> runs one. What the agents did and
+// saw goes into report/index.html.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { serve } from "@envport/server";
 import { colourPatch } from "./colour_patch.ts";
 import { createEnvironment } from "./environment.ts";
+import { renderReport, withoutPictures } from "./report.ts";
 import type { EpisodeResult } from "./run_episode.ts";
 import { runEpisode } from "./run_episode.ts";
 import { TASKS } from "./tasks.ts";
@@ -26,7 +28,7 @@ try {
   for (const task of chosen) {
     const result = await runEpisode(server.url, task);
     results.push(result);
-    process.stdout.write(json ? `${JSON.stringify(result)}\n` : describe(result));
+    process.stdout.write(json ? toJsonLine(result) : describe(result));
   }
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -35,6 +37,10 @@ try {
 }
 const passed = results.filter(({ ok }) => ok).length;
 const failed = chosen.length - passed;
+const report = path.resolve("report/index.html");
+await mkdir(path.dirname(report), { recursive: true });
+await writeFile(report, renderReport(results, { environment: "reference 0.1.0", date: new Date() }));
+process.stderr.write(`report: ${report}\n`);
 if (!json) process.stdout.write(`${String(passed)} passed, ${String(failed)} failed\n`);
 process.exitCode = failed === 0 ? 0 : 1;
 
@@ -46,6 +52,10 @@ function readArguments(): { json: boolean; only: string | undefined } {
   } catch (error) {
     return stop(`${(error as Error).message}\nUsage: npm start -- [--json] [--only <task>]`);
   }
+}
+
+function toJsonLine(result: EpisodeResult): string {
+  return `${JSON.stringify({ ...result, journal: withoutPictures(result.journal) })}\n`;
 }
 
 function describe({ task, capabilities, score, ok, ms, patch = "", error }: EpisodeResult): string {

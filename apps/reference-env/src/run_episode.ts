@@ -2,12 +2,17 @@ import { connect } from "@envport/client";
 import type { Client } from "@envport/client";
 import { filetracking } from "@envport/filetracking";
 import type { FileTrackingClient } from "@envport/filetracking";
+import { Journal } from "./journal.ts";
+import type { JournalEntry } from "./journal.ts";
 import type { ReferenceTask } from "./tasks.ts";
 
 /** How an episode went. */
 export interface EpisodeResult {
   task: string;
   capabilities: readonly string[];
+  /** Empty if it did not start. */
+  prompt: string;
+  answer?: unknown;
   score: number;
   /** Whether the score is 1. */
   ok: boolean;
@@ -15,6 +20,8 @@ export interface EpisodeResult {
   ms: number;
   /** What the agent changed in the workspace, as `git apply` takes it; of a task with a shell. */
   patch?: string;
+  /** What the agent did and saw. */
+  journal: readonly JournalEntry[];
   error?: string;
 }
 
@@ -26,27 +33,24 @@ export interface EpisodeResult {
  */
 export async function runEpisode(url: string, task: ReferenceTask): Promise<EpisodeResult> {
   const { id, capabilities } = task;
-  const started = performance.now();
-  const elapsed = (): number => Math.round(performance.now() - started);
+  const journal = new Journal();
+  const result: EpisodeResult = {
+    ...{ task: id, capabilities, prompt: "", score: 0, ok: false, ms: 0 },
+    journal: journal.entries,
+  };
   try {
     await using client = await connect(url, { readyTimeout: 10_000 });
     const running = await client.start(id);
+    result.prompt = running.promptText;
     const tracking = await trackFiles(client, task);
-    const answer = await task.solve(client, running.promptText);
-    const patch = await tracking?.toPatch();
-    const { score } = await running.grade(answer);
-    return {
-      task: id,
-      capabilities,
-      score,
-      ok: score === 1,
-      ms: elapsed(),
-      ...(patch === undefined ? {} : { patch }),
-    };
+    result.answer = await task.solve(client, running.promptText, journal);
+    if (tracking) result.patch = await tracking.toPatch();
+    const { score } = await running.grade(result.answer);
+    Object.assign(result, { score, ok: score === 1 });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { task: id, capabilities, score: 0, ok: false, ms: elapsed(), error: message };
+    result.error = error instanceof Error ? error.message : String(error);
   }
+  return { ...result, ms: journal.elapsed };
 }
 
 /** From here on, what changes in the workspace is the agent's doing. */

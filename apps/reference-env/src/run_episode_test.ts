@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import type { Client } from "@envport/client";
+import { mcp } from "@envport/mcp";
 import { serve } from "@envport/server";
 import type { Server } from "@envport/server";
 import { ssh } from "@envport/ssh";
@@ -48,7 +50,7 @@ test("repair scores 0 for an agent that silences the test instead", async () => 
   const result = await runEpisode(server.url, {
     id: "repair",
     capabilities: ["ssh"],
-    solve: async (client) => {
+    solve: async (client: Client) => {
       const shell = await client.open(ssh);
       await shell.run("cd meeting-room && sed -i 's/stretches, 2/stretches, 3/' test/room.test.js");
       expect((await shell.run("cd meeting-room && node --test")).exitCode).toBe(0);
@@ -56,6 +58,31 @@ test("repair scores 0 for an agent that silences the test instead", async () => 
     },
   });
   expect(result).toMatchObject({ score: 0, ok: false });
+});
+
+test("tools scores 0 for an agent that refunds the wrong payment, and a half for one that leaves the ticket open", async () => {
+  const refund = (which: "first" | "second") => ({
+    id: "tools",
+    capabilities: ["mcp"],
+    solve: async (client: Client) => {
+      const tools = await client.open(mcp);
+      const rows = async (name: string, args = {}): Promise<Record<string, string | number>[]> =>
+        ((await tools.callTool(name, args)).structuredContent as { rows: Record<string, string | number>[] })
+          .rows;
+      const [ticket] = await rows("list_tickets");
+      const charges = await rows("list_charges", { customer: ticket!["customer"] });
+      const twice = charges
+        .filter(({ item }) => charges.filter((other) => other["item"] === item).length > 1)
+        .toSorted((a, b) => String(a["day"]).localeCompare(String(b["day"])));
+      await tools.callTool("refund", {
+        charge: twice.at(which === "first" ? 0 : -1)!["id"],
+        ticket: ticket!["id"],
+      });
+      return "done";
+    },
+  });
+  expect(await runEpisode(server.url, refund("first"))).toMatchObject({ score: 0, ok: false });
+  expect(await runEpisode(server.url, refund("second"))).toMatchObject({ score: 0.5, ok: false });
 });
 
 test("an agent that fails is told of, and the next episode goes on", async () => {

@@ -1,14 +1,19 @@
 import type { Client } from "@envport/client";
+import type { Journal } from "./journal.ts";
 import { solveRepair } from "./repair/agent.ts";
+import { solveTools } from "./tools/agent.ts";
 
 /** A task of the reference environment, seen from the agent's side. */
 export interface ReferenceTask {
   id: string;
   /** The protocol families that it needs. */
   capabilities: readonly string[];
-  /** Solves it through its capabilities and returns the answer. */
-  solve(this: void, client: Client, prompt: string): Promise<unknown>;
+  /** Solves it through its capabilities alone, notes what it does, and returns the answer. */
+  solve(this: void, client: Client, prompt: string, journal: Journal): Promise<unknown>;
 }
 
 /** Every task, in the order in which they are run. */
-export const TASKS: readonly ReferenceTask[] = [{ id: "repair", capabilities: ["ssh"], solve: solveRepair }];
+export const TASKS: readonly ReferenceTask[] = [
+  { id: "repair", capabilities: ["ssh"], solve: solveRepair },
+  { id: "tools", capabilities: ["mcp"], solve: solveTools },
+];

@@ -1,6 +1,7 @@
 import type { Client } from "@envport/client";
 import type { SshClient } from "@envport/ssh";
 import { ssh } from "@envport/ssh";
+import type { Journal } from "../journal.ts";
 
 /** Slips that programmers make, and what was meant instead; each is tried at each place where it occurs. */
 const REPAIRS: readonly [slip: RegExp, meant: string][] = [
@@ -17,31 +18,41 @@ const REPAIRS: readonly [slip: RegExp, meant: string][] = [
   [/\bmax\(/g, "min("],
 ];
 
+/** Runs a command in the project's folder. */
+type Shell = (command: string, input?: string) => ReturnType<SshClient["run"]>;
+
 /**
  * An agent without a model: it runs the tests, and where one fails it tries small changes to the program, one at a time,
  * until all of them pass. It sees and changes the project only through the shell.
  *
  * @param client A connection whose session has started the task.
  * @param prompt Names the project's folder.
+ * @param journal Told what is done.
  * @returns The answer: what was changed.
  * @throws {Error} If no single change makes the tests pass.
  */
-export async function solveRepair(client: Client, prompt: string): Promise<string> {
-  const shell = await client.open(ssh);
+export async function solveRepair(client: Client, prompt: string, journal: Journal): Promise<string> {
+  const remote = await client.open(ssh);
   const [folder] = /\/workspace\/[\w-]+/.exec(prompt) ?? [];
   if (!folder) throw new Error("the prompt names no folder");
-  const tests = (await run(shell, folder, "ls test/*.test.js")).stdout.trim().split("\n");
+  const shell: Shell = (command, input) =>
+    journal.step(
+      `$ ${command}`,
+      () => remote.run(`cd ${folder} && ${command}`, { input, timeout: 30_000 }),
+      ({ stdout, stderr, exitCode }) => `${stdout}${stderr}exit code ${String(exitCode)}`,
+    );
+  const tests = (await shell("ls test/*.test.js")).stdout.trim().split("\n");
   const failing = [];
-  for (const test of tests) if (!(await passes(shell, folder, test))) failing.push(test);
-  for (const file of (await run(shell, folder, "ls src/*.js")).stdout.trim().split("\n")) {
-    const source = (await run(shell, folder, `cat ${file}`)).stdout;
+  for (const test of tests) if (!(await passes(shell, test))) failing.push(test);
+  for (const file of (await shell("ls src/*.js")).stdout.trim().split("\n")) {
+    const source = (await shell(`cat ${file}`)).stdout;
     for (const candidate of candidates(source)) {
-      await write(shell, folder, file, candidate.text);
-      if ((await passes(shell, folder, ...failing)) && (await passes(shell, folder, ...tests))) {
+      await write(shell, file, candidate.text);
+      if ((await passes(shell, ...failing)) && (await passes(shell, ...tests))) {
         return `${file}, line ${String(candidate.line)}: ${candidate.change}`;
       }
     }
-    await write(shell, folder, file, source);
+    await write(shell, file, source);
   }
   throw new Error("no single change makes the tests pass");
 }
@@ -67,20 +78,11 @@ function* candidates(source: string): Generator<Candidate> {
   }
 }
 
-async function passes(shell: SshClient, folder: string, ...tests: string[]): Promise<boolean> {
-  return (await run(shell, folder, `node --test ${tests.join(" ")}`)).exitCode === 0;
+async function passes(shell: Shell, ...tests: string[]): Promise<boolean> {
+  return (await shell(`node --test ${tests.join(" ")}`)).exitCode === 0;
 }
 
-async function write(shell: SshClient, folder: string, file: string, text: string): Promise<void> {
-  const { exitCode, stderr } = await run(shell, folder, `cat > ${file}`, text);
+async function write(shell: Shell, file: string, text: string): Promise<void> {
+  const { exitCode, stderr } = await shell(`cat > ${file}`, text);
   if (exitCode !== 0) throw new Error(`${file} could not be written: ${stderr}`);
-}
-
-function run(
-  shell: SshClient,
-  folder: string,
-  command: string,
-  input?: string,
-): ReturnType<SshClient["run"]> {
-  return shell.run(`cd ${folder} && ${command}`, { input, timeout: 30_000 });
 }
