@@ -8,6 +8,7 @@ import { RobotHost } from "./_robot_host.ts";
 import type { Sim } from "./_sim.ts";
 import type { RobotBridge } from "./robot_bridge.ts";
 import type { RobotBridgeOptions } from "./robot_bridge_options.ts";
+import type { RobotContract } from "./robot_contract.ts";
 import { ROBOT_PORT, robotCapability } from "./robot_capability.ts";
 
 /** Where a simulator in this process listens. */
@@ -25,7 +26,6 @@ export function privateFolder(): string {
 export async function startLocalSim(bridge: RobotBridge, options: LocalSimOptions): Promise<Sim> {
   const { host, port } = options;
   const robot = new RobotHost(bridge, options);
-  const contract = await robot.contract();
   const listener = new AgentListener(robot, options);
   const onTcp = host !== undefined || port !== undefined;
   const folder = onTcp ? undefined : privateFolder();
@@ -33,17 +33,18 @@ export async function startLocalSim(bridge: RobotBridge, options: LocalSimOption
     folder === undefined
       ? { host: host ?? "127.0.0.1", port: port ?? 0 }
       : { path: join(folder, "robot.sock") };
-  const remove = (): void => {
+  const stop = async (): Promise<void> => {
+    await Promise.all([robot.close(), listener.close()]);
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   };
+  let contract: RobotContract;
   let bound: number | undefined;
   try {
+    contract = await robot.contract();
     bound = await listener.listen(target);
   } catch (error) {
-    remove();
-    await robot.close();
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "EADDRINUSE") throw error;
+    await stop();
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     const where = `${host ?? "127.0.0.1"}:${String(port)}`;
     throw new EnvportError("address-in-use", `Cannot serve robot as ${where} is taken`, { cause: error });
   }
@@ -60,8 +61,7 @@ export async function startLocalSim(bridge: RobotBridge, options: LocalSimOption
     result: (token) => robot.result(token),
     release: (token) => robot.release(token),
     stop: async () => {
-      await Promise.all([robot.close(), listener.close()]);
-      remove();
+      await stop();
       settle?.(undefined);
     },
   };

@@ -261,6 +261,12 @@ export class Reader {
 }
 
 function unknownKey(name: string | undefined, at: number): Error {
+  if (name === "nd") {
+    return malformed(
+      "an array must be as openpi's msgpack_numpy writes it",
+      "one of the package msgpack-numpy",
+    );
+  }
   const what = name === undefined ? "a text key" : JSON.stringify(name);
   return malformed(
     "a binary map key must be one of numpy's arrays and scalars",

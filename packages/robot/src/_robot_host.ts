@@ -22,6 +22,8 @@ import type { RobotContract } from "./robot_contract.ts";
 import { robotSpaces } from "./robot_spaces.ts";
 
 const TIMEOUT_MS = 30_000;
+/** How long the simulator has to end, in milliseconds. */
+const CLOSE_MS = 2_000;
 /** Frames under way beside one for each slot. */
 const SPARE_FRAMES = 4;
 
@@ -171,7 +173,12 @@ export class RobotHost {
     this.#timers.clearAll();
     for (const driver of this.#drivers.values()) driver.end(CLOSE.goingAway);
     this.#drivers.clear();
-    await this.#turns.run(() => this.#bridge.close?.());
+    const ended = this.#turns.run(() => this.#bridge.close?.()).then(() => true);
+    const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), CLOSE_MS).unref());
+    if (await Promise.race([ended, late])) return;
+    // A step that does not come to an end must not keep everything else from ending.
+    ended.catch(() => undefined);
+    this.log(`the simulator is still busy after ${String(CLOSE_MS)} ms, and was left`);
   }
 
   async #prepare(): Promise<Prepared> {

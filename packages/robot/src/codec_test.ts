@@ -102,6 +102,17 @@ test("Buffers do not leak through: elements and bytes are plain typed arrays", (
   assert.equal(Object.getPrototypeOf(decoded.data), Uint8Array.prototype);
 });
 
+test("an array of the package msgpack-numpy is told from one of openpi's", () => {
+  const theirs = Buffer.from(
+    "84c4026e64c3c40474797065a33c6634c4047368617065 9101c40464617461c40400000000".replace(" ", ""),
+    "hex",
+  );
+  assert.throws(
+    () => decode(theirs),
+    /as openpi's msgpack_numpy writes it: current value is one of the package msgpack-numpy$/,
+  );
+});
+
 test("depth and the number of values have limits", () => {
   const deep = (depth: number): FrameValue => (depth === 0 ? 1 : [deep(depth - 1)]);
   assert.deepEqual(decode(encode(deep(64))), deep(64));

@@ -116,6 +116,19 @@ test("it can be stopped in the middle, told so, and started again", async () => 
   await endpoint.reset();
 });
 
+test("a step that never ends does not keep the endpoint from stopping", async () => {
+  const logged: string[] = [];
+  const bridge = new Counting();
+  bridge.gate = new Promise(() => undefined);
+  const { endpoint, url } = await serve(bridge, { log: (message) => logged.push(message) });
+  const agent = await RawAgent.claim(url, (await endpoint.reset()).token);
+  agent.act(1, 1);
+  await sleep(20);
+  await endpoint.stop();
+  assert.equal((await agent.closed).code, 1001);
+  assert.deepEqual(logged, ["the simulator is still busy after 2000 ms, and was left"]);
+});
+
 test("an address that is taken, and a contract without an action, fail the start", async () => {
   const { url } = await serve(new Counting());
   await using taken = new RobotEndpoint(new Counting(), { port: Number(new URL(url).port) });
@@ -124,5 +137,6 @@ test("an address that is taken, and a contract without an action, fail the start
   mute.contract = () => ({ features: {} });
   await using endpoint = new RobotEndpoint(mute);
   await assert.rejects(endpoint.start(), /must have an action with a shape or names/);
+  assert.equal(mute.closed, 1);
   assert.throws(() => RobotEndpoint.spawn([]), TypeError);
 });

@@ -79,20 +79,25 @@ export async function serveBridge(
 ): Promise<ServedBridge> {
   const { host = "127.0.0.1", port = 0, agentPort = 0, program = true } = options;
   const robot = new RobotHost(bridge, options);
-  await robot.contract();
-  const path = program ? process.env[SOCKET_VARIABLE] : undefined;
   const agents = new AgentListener(robot, options);
-  const bound = await agents.listen(path === undefined ? { host, port: agentPort } : { path });
+  const path = program ? process.env[SOCKET_VARIABLE] : undefined;
   const shown = host.includes(":") ? `[${host}]` : host;
-  const url = `ws://${shown}:${String(bound ?? ROBOT_PORT)}`;
-  const control = new ControlListener(robot, url);
-  const controlPort = await control.listen(host, port);
+  let control: ControlListener | undefined;
+  let controlPort: number;
+  let url: string;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> =>
-    (closing ??= (async () => {
-      // The simulator may be in the middle of a step: whoever wants an end does not wait for it.
-      await Promise.all([robot.close(), agents.close(), control.close()]);
-    })());
+    (closing ??= Promise.all([robot.close(), agents.close(), control?.close()]).then(() => undefined));
+  try {
+    await robot.contract();
+    const bound = await agents.listen(path === undefined ? { host, port: agentPort } : { path });
+    url = `ws://${shown}:${String(bound ?? ROBOT_PORT)}`;
+    control = new ControlListener(robot, url);
+    controlPort = await control.listen(host, port);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   if (program) {
     endWithParent(close, path !== undefined);
     process.stdout.write(`${PORT_ANNOUNCEMENT}${String(controlPort)}\n`);

@@ -308,4 +308,5 @@ test("serveBridge() can be closed, and refuses a bridge without a contract", asy
   assert.equal(bridge.closed, 1);
   bridge.contract = () => ({ features: {} });
   await assert.rejects(serveBridge(bridge, { program: false }), TypeError);
+  assert.equal(bridge.closed, 2);
 });
