@@ -74,7 +74,7 @@ _envport_reply() {
 }
 _envport() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} depth=1 word
-  case "$command" in ${groups.map((word) => `${word}`).join("|")}) command="$command \${COMP_WORDS[2]}" depth=2 ;; esac
+  case "$command" in ${groups.join("|")}) command="$command \${COMP_WORDS[2]}" depth=2 ;; esac
   COMPREPLY=()
   if (( COMP_CWORD == 1 )); then _envport_reply -W '${names([])} help --help --version'; return; fi
   if (( COMP_CWORD == 2 && depth == 2 )); then

@@ -3,6 +3,7 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Failure, messageOf } from "./_failure.ts";
 import type { ModuleRef } from "./_module_ref.ts";
+import { withPlace } from "./_place_of.ts";
 
 /** Options of {@linkcode loadModule}. */
 export interface LoadModuleOptions {
@@ -73,21 +74,7 @@ function explain(error: unknown, ref: ModuleRef): string {
   const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1];
   if (missing !== undefined)
     return `package '${missing}' is not installed: run npm install ${missing} in ${projectOf(ref.file)}`;
-  const place = placeOf(error, folder);
-  return place === undefined || message.includes(place.file) ? message : `${message} (${place.shown})`;
-}
-
-/** The first line of the user's own code on the stack. */
-function placeOf(error: unknown, folder: string): { file: string; shown: string } | undefined {
-  if (!(error instanceof Error)) return undefined;
-  for (const [, file = "", line = ""] of (error.stack ?? "").matchAll(
-    /\(?(?:file:\/\/)?(\/[^\s()]+?):(\d+):\d+\)?$/gm,
-  )) {
-    if (!file.includes("/node_modules/") && file.startsWith(`${folder}/`)) {
-      return { file, shown: `${path.relative(process.cwd(), file)}:${line}` };
-    }
-  }
-  return undefined;
+  return withPlace(message, error, folder);
 }
 
 function projectOf(file: string): string {

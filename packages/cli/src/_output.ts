@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
+import { inspect } from "node:util";
 import type { LogLevel, Logger } from "@envport/wire";
 import { messageOf, usage } from "./_failure.ts";
+import { withPlace } from "./_place_of.ts";
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
@@ -71,10 +73,11 @@ export class Output implements Logger {
   }
 
   #field(value: unknown): string {
-    if (value instanceof Error) return this.verbose ? (value.stack ?? String(value)) : messageOf(value);
-    return typeof value === "string"
-      ? value
-      : ((JSON.stringify(value) as string | undefined) ?? String(value));
+    if (value instanceof Error)
+      return this.verbose
+        ? (value.stack ?? String(value))
+        : withPlace(messageOf(value), value, process.cwd());
+    return typeof value === "string" ? value : inspect(value, { breakLength: Infinity, compact: true });
   }
 
   /** From here on, what modules of users print goes to standard error: standard output has a meaning. */
@@ -82,6 +85,6 @@ export class Output implements Logger {
     const { stdout, stderr } = process;
     const write = stdout.write.bind(stdout);
     this.#write = (text) => void write(text);
-    stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+    Object.assign(stdout, { write: stderr.write.bind(stderr) });
   }
 }

@@ -8,6 +8,9 @@ import { WAIT_OPTION, servedTarget } from "../_target.ts";
 import { hasTerminal, joinTerminal, terminalSize } from "../_terminal.ts";
 import { ExitCode } from "../exit_code.ts";
 
+/** What a shell says of a program that is not there. */
+const NOT_FOUND = 127;
+
 /** `envport exec` */
 export const execCommand: Command = {
   path: "exec",
@@ -48,7 +51,12 @@ export const execCommand: Command = {
     const pty = wantsTerminal && terminalSize();
     const remote = await shell.spawn(invocation.rest, { cwd, env, pty });
     if (wantsTerminal) return exitCodeOf(await joinTerminal(remote));
-    return await stream(remote, !invocation.flag("no-stdin"));
+    const code = await stream(remote, !invocation.flag("no-stdin"));
+    const [program = "", ...others] = invocation.rest;
+    if (code === NOT_FOUND && others.length === 0 && /[\s|&;<>$]/.test(program)) {
+      context.output.note(`(That is one word, the name of a program. For a script: -- bash -c '${program}')`);
+    }
+    return code;
   },
 };
 

@@ -1,4 +1,5 @@
-import type { Client } from "@envport/client";
+import path from "node:path";
+import type { Client, Task } from "@envport/client";
 import type { JsonObject } from "@envport/wire";
 import type { Command, CommandContext } from "../_command.ts";
 import { EpisodeReport } from "../_episode_report.ts";
@@ -7,6 +8,8 @@ import { findAgent } from "../_find_agent.ts";
 import { parseArguments } from "../_json_object.ts";
 import { loadModule } from "../_load_module.ts";
 import { parseModuleRef } from "../_module_ref.ts";
+import { withPlace } from "../_place_of.ts";
+import { startTask } from "../_start_task.ts";
 import { TARGET_OPTIONS, openTarget } from "../_target.ts";
 import type { Agent } from "../agent.ts";
 import { ExitCode } from "../exit_code.ts";
@@ -43,7 +46,7 @@ export const runCommand: Command = {
     });
     const { url, environment, sessionId: session } = client;
     report.tell({ event: "connected", url, environment, session });
-    const score = await episode(client, { id, args, agent, report, context });
+    const score = await episode(client, { id, args, agent, folder: path.dirname(ref.file), report, context });
     if (minScore === undefined || score >= minScore) return ExitCode.Ok;
     context.output.note(`The score is below ${String(minScore)}`);
     return ExitCode.LowScore;
@@ -54,21 +57,23 @@ interface Episode {
   id: string;
   args: JsonObject;
   agent: Agent;
+  /** The folder of its module. */
+  folder: string;
   report: EpisodeReport;
   context: CommandContext;
 }
 
-async function episode(client: Client, { id, args, agent, report, context }: Episode): Promise<number> {
+async function episode(
+  client: Client,
+  { id, args, agent, folder, report, context }: Episode,
+): Promise<number> {
   const { signal } = context;
   try {
-    const task = await client.start(id, args, { signal });
+    const task = await startTask(client, id, args, { signal });
     report.tell({ event: "started", task: id, args, prompt: task.prompt });
     const began = performance.now();
-    const answer = await act(
-      client,
-      () => agent(client, task, { signal: whileConnected(client, signal) }),
-      signal,
-    );
+    const work = agentWork(agent, { client, task, folder, signal });
+    const answer = await untilGivenUp(client, work, signal);
     report.tell({ event: "answered", answer, ms: Math.round(performance.now() - began) });
     const answered = performance.now();
     const evaluation = await task.grade(answer, { signal });
@@ -81,19 +86,25 @@ async function episode(client: Client, { id, args, agent, report, context }: Epi
   }
 }
 
-/** Lets the agent work until it answers, the connection is lost or a signal comes. */
-async function act(client: Client, work: () => Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+/** Lets the agent work. */
+async function agentWork(
+  agent: Agent,
+  { client, task, folder, signal }: { client: Client; task: Task; folder: string; signal: AbortSignal },
+): Promise<unknown> {
+  try {
+    return await agent(client, task, { signal: whileConnected(client, signal) });
+  } catch (error) {
+    const message = withPlace(`The agent failed: ${messageOf(error)}`, error, folder);
+    throw new Failure("agent-failed", message, { cause: error });
+  }
+}
+
+/** Waits for an answer until the connection is lost or a signal comes. */
+async function untilGivenUp(client: Client, answer: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   const given = new Promise<never>((_, reject) => {
     void client.closed.then(reject);
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
-  const answer = (async () => {
-    try {
-      return await work();
-    } catch (error) {
-      throw new Failure("agent-failed", `The agent failed: ${messageOf(error)}`, { cause: error });
-    }
-  })();
   return await Promise.race([answer, given]);
 }
 

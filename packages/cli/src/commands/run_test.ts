@@ -71,7 +71,7 @@ test("an agent that fails ends with 1, its task given up", { timeout: 60_000 }, 
   const { url, server } = await serveIn(folder, "env.ts");
   const failed = await envport(["run", "waits", "--agent", "agent.ts:breaks", "--url", url], { cwd: folder });
   expect(failed.code).toBe(1);
-  expect(failed.stderr).toBe("envport: The agent failed: no idea\n");
+  expect(failed.stderr).toMatch(/^envport: The agent failed: no idea \(agent\.ts:\d+\)\n$/);
   await server.until("stderr", /cleaned up/);
   const verbose = await envport(["run", "waits", "--agent", "agent.ts:breaks", "--url", url, "--verbose"], {
     cwd: folder,

@@ -193,6 +193,22 @@ test(
   },
 );
 
+test(
+  "what a task throws is logged with its place, and with its stack only on request",
+  { timeout: 60_000 },
+  async () => {
+    const folder = project(["env.ts", "greeting.ts"]);
+    for (const words of [["env.ts"], ["env.ts", "--verbose"]]) {
+      const { url, server } = await serveIn(folder, ...words);
+      await using client = await connect(url);
+      const task = await client.start("fails");
+      await expect(task.grade()).rejects.toThrow("the disk is full");
+      if (words.length === 1) await server.until("stderr", /error=the disk is full \(env\.ts:\d+\)\n/);
+      else await server.until("stderr", /error=Error: the disk is full\n {4}at .*env\.ts:\d+/);
+    }
+  },
+);
+
 test("--json says errors as objects, and keeps standard output to the port", async () => {
   const server = start(["serve", "env.ts", "--port", "0", "--json"], {
     cwd: project(["env.ts", "greeting.ts"]),

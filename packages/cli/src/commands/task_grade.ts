@@ -6,6 +6,7 @@ import { Failure, messageOf, usage } from "../_failure.ts";
 import type { Invocation } from "../_invocation.ts";
 import { parseArguments } from "../_json_object.ts";
 import { RememberedSessions } from "../_remembered_sessions.ts";
+import { startTask } from "../_start_task.ts";
 import type { Target } from "../_target.ts";
 import { TARGET_OPTIONS, openTarget } from "../_target.ts";
 
@@ -89,7 +90,7 @@ async function startAndGrade(
   { id, args, answer, context: { signal } }: Grading & { args: Record<string, unknown> },
 ): Promise<EvaluationResult> {
   await using client = await target.connect();
-  const task = await client.start(id, args, { signal });
+  const task = await startTask(client, id, args, { signal });
   return await task.grade(answer, { signal });
 }
 

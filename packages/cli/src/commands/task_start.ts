@@ -3,6 +3,7 @@ import { ProtocolError } from "@envport/wire";
 import type { Command } from "../_command.ts";
 import { parseArguments } from "../_json_object.ts";
 import { RememberedSessions } from "../_remembered_sessions.ts";
+import { startTask } from "../_start_task.ts";
 import type { Target } from "../_target.ts";
 import { DEFAULT_URL, TARGET_OPTIONS, openTarget } from "../_target.ts";
 
@@ -30,7 +31,7 @@ export const taskStartCommand: Command = {
     const sessions = new RememberedSessions();
     await using target = await openTarget(invocation, context);
     await using client = await connectAgain(target, sessions.find(urlOf(target), id));
-    const task = await client.start(id, args, { signal });
+    const task = await startTask(client, id, args, { signal });
     if (!target.isSpawned) sessions.remember(client.url, id, client.sessionId, output);
     const value = { url: client.url, task: id, session: client.sessionId, ...task.frame };
     output.resultTo(invocation.option("out"), task.promptText, value);

@@ -237,7 +237,7 @@ test("what the environment refuses ends with 1, in its own words", { timeout: 60
   expect(unknown).toMatchObject({
     code: 1,
     stdout: "",
-    stderr: expect.stringContaining("unknown task: 'greed'"),
+    stderr: "envport: Cannot start 'greed' as fixture has no such task; did you mean 'greet'?\n",
   });
   const invalid = await task(["start", "needs", "--url", url, "--args", '{"count": "many"}']);
   expect(invalid).toMatchObject({ code: 1, stderr: expect.stringContaining("count") });
