@@ -86,7 +86,12 @@ test("a browser that greets and then says nothing, or nonsense, is told", async 
   const silent = await impostor(speaking(() => undefined));
   const connecting = CdpClient.connect(cdpCapability({ url: silent }), { connectTimeout: 200 });
   await expect(connecting).rejects.toMatchObject({ code: "timeout" });
-  const nonsense = await impostor(speaking((_, socket) => void socket.send("<html>")));
+  const nonsense = await impostor(
+    speaking((_, socket) => {
+      socket.send("<html>");
+      return undefined;
+    }),
+  );
   await expect(CdpClient.connect(cdpCapability({ url: nonsense }))).rejects.toMatchObject({
     code: "connection-lost",
     message: expect.stringContaining("no JSON"),

@@ -121,7 +121,8 @@ test(
       });
     };
     const { targetId } = browser.page;
-    const { sessionId } = await ask("Target.attachToTarget", { targetId, flatten: true });
+    const attached = await ask("Target.attachToTarget", { targetId, flatten: true });
+    const sessionId = String(attached["sessionId"]);
     const page = playwright
       .contexts()[0]!
       .pages()
