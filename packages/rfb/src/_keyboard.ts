@@ -29,8 +29,8 @@ export async function holding<T>(
 export async function pressChord(live: LiveSession, keysyms: readonly number[], options: PressOptions): Promise<void> {
   const { holdTime = 10, count = 1, signal } = options;
   for (let i = 0; i < count; i++) {
-    await holding(live.input, keysyms, () => delay(holdTime, signal));
-    if (i + 1 < count) await delay(holdTime, signal);
+    await holding(live.input, keysyms, () => delay(holdTime, signal, live.session.lost));
+    if (i + 1 < count) await delay(holdTime, signal, live.session.lost);
   }
   live.session.lost.throwIfAborted();
 }

@@ -39,10 +39,10 @@ export async function clickHere({ session, input }: LiveSession, options: ClickO
   const mask = buttonMask(button);
   await holding(input, modifiers, async () => {
     for (let i = 0; i < count; i++) {
-      if (i > 0) await delay(interval, signal);
+      if (i > 0) await delay(interval, signal, session.lost);
       input.button(mask, true);
       try {
-        await delay(holdTime, signal);
+        await delay(holdTime, signal, session.lost);
       } finally {
         input.button(mask, false);
       }
@@ -61,13 +61,13 @@ export async function dragTo(live: LiveSession, to: readonly [number, number], o
   await holding(input, modifiers, async () => {
     input.button(mask, true);
     try {
-      await delay(holdTime, signal);
+      await delay(holdTime, signal, live.session.lost);
       for (let i = 1; i <= steps; i++) {
         const part = i / steps;
         input.move(Math.round(fromX + (to[0] - fromX) * part), Math.round(fromY + (to[1] - fromY) * part));
-        await delay(interval, signal);
+        await delay(interval, signal, live.session.lost);
       }
-      await delay(holdTime, signal);
+      await delay(holdTime, signal, live.session.lost);
     } finally {
       input.button(mask, false);
     }

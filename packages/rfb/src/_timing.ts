@@ -4,21 +4,14 @@ import { EnvportError } from "@envport/wire";
  * Waits.
  *
  * @param ms Milliseconds.
- * @param signal Gives it up; the promise rejects with its reason.
+ * @param signals Give it up; the promise rejects with their reason.
  */
-export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
+export async function delay(ms: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+  for (const signal of signals) signal?.throwIfAborted();
   if (ms <= 0) return;
-  await new Promise<void>((resolve, reject) => {
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal!.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", abort, { once: true });
+  await bounded<void>({ what: "wait", timeout: Infinity, signals }, (resolve) => {
+    const timer = setTimeout(resolve, ms);
+    return () => clearTimeout(timer);
   });
 }
 
@@ -26,7 +19,7 @@ export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
 export interface Bounds {
   /** What could not be done in time, for the message. */
   readonly what: string;
-  /** Milliseconds. */
+  /** Milliseconds, or Infinity. */
   readonly timeout: number;
   readonly signals: readonly (AbortSignal | undefined)[];
 }
@@ -53,7 +46,7 @@ export async function bounded<T>(
       }
       const late = (): void =>
         reject(new EnvportError("timeout", `Cannot ${what} as it must take at most ${String(timeout)} ms`));
-      const timer = setTimeout(late, timeout);
+      const timer = timeout === Infinity ? undefined : setTimeout(late, timeout);
       cleanups.push(() => clearTimeout(timer));
       cleanups.push(start(resolve, reject));
     });

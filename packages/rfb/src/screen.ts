@@ -4,12 +4,14 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isInstalled, startTigerVnc, startX11Vnc, startXvfb } from "./_display_server.ts";
 import type { DisplayOptions, DisplayServer } from "./_display_server.ts";
 import { Guard } from "./_guard.ts";
 import { rfbTarget } from "./_rfb_target.ts";
+import type { RfbTarget } from "./_rfb_target.ts";
 import { openSession } from "./_session.ts";
 import { clearSpareKeys } from "./_spare_keys.ts";
 import { delay } from "./_timing.ts";
@@ -214,7 +216,10 @@ async function startDisplayServer(
   return { daemons: [daemon, startX11Vnc(display, options)], display };
 }
 
-/** Connects until the first whole picture comes: a socket that is there says little. */
+/**
+ * Waits until the server answers: TigerVNC with a whole picture. x11vnc hears nobody for five seconds after its first
+ * client has gone, so there the first one is left to whoever comes, and the socket's being there is enough.
+ */
 async function untilReady(
   capability: PublishedCapability,
   ended: Promise<Error>,
@@ -226,8 +231,7 @@ async function untilReady(
   void ended.then((reason) => (gone = reason));
   for (;;) {
     try {
-      const session = await openSession(target, { readyTimeout: READY_MS, encodings: undefined, signal });
-      await session.close();
+      await probe(target, signal);
       return;
     } catch (error) {
       signal?.throwIfAborted();
@@ -238,6 +242,15 @@ async function untilReady(
       await delay(POLL_MS, signal);
     }
   }
+}
+
+async function probe(target: RfbTarget, signal: AbortSignal | undefined): Promise<void> {
+  if (target.kind === "x11vnc") {
+    await stat((target.address as { path: string }).path);
+    return;
+  }
+  const session = await openSession(target, { readyTimeout: READY_MS, encodings: undefined, signal });
+  await session.close();
 }
 
 async function startProgram(
