@@ -1,5 +1,5 @@
 /** What the bench drives, in a process of its own: a robot behind the control port, one beside it, and a plain `ws`. */
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,7 +51,12 @@ env.template("drive").run(async function* (_args, { sessionId: session }) {
 });
 
 const ready = encode({ ...data, terminated: false });
-const path = join(mkdtempSync(join(tmpdir(), "envport-bench-")), "raw.sock");
+const folder = mkdtempSync(join(tmpdir(), "envport-bench-"));
+process.once("SIGTERM", () => {
+  rmSync(folder, { recursive: true });
+  process.exit();
+});
+const path = join(folder, "raw.sock");
 const server = createServer();
 new WebSocketServer({ server, perMessageDeflate: false }).on("connection", (ws) => {
   ws.send(ready);

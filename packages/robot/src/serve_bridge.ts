@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { parentPort } from "node:worker_threads";
 import { AgentListener } from "./_agent_listener.ts";
 import { ControlListener } from "./_control_listener.ts";
@@ -99,15 +101,19 @@ export async function serveBridge(
     throw error;
   }
   if (program) {
-    endWithParent(close, path !== undefined);
+    endWithParent(close, path);
     process.stdout.write(`${PORT_ANNOUNCEMENT}${String(controlPort)}\n`);
   }
   return { port: controlPort, url, close, [Symbol.asyncDispose]: close };
 }
 
-function endWithParent(close: () => Promise<void>, hasParent: boolean): void {
+/** @param path The socket in a private folder, which goes with the program if its parent is gone. */
+function endWithParent(close: () => Promise<void>, path: string | undefined): void {
   const end = (): void => {
-    const exit = (): void => process.exit(0);
+    const exit = (): void => {
+      if (path !== undefined) rmSync(dirname(path), { recursive: true, force: true });
+      process.exit(0);
+    };
     void close().then(exit, exit);
   };
   if (parentPort) {
@@ -117,5 +123,5 @@ function endWithParent(close: () => Promise<void>, hasParent: boolean): void {
     return;
   }
   process.once("SIGTERM", end).once("SIGINT", end);
-  if (hasParent) process.stdin.on("end", end).on("error", end).resume();
+  if (path !== undefined) process.stdin.on("end", end).on("error", end).resume();
 }

@@ -143,6 +143,7 @@ test("a program whose parent is killed ends by itself", async () => {
   };
   assert.ok(pid > 0);
   await until(() => !isThere());
+  assert.ok(!existsSync(dirname(path)));
 });
 
 test("a worker is driven in the same way", async () => {
