@@ -59,8 +59,8 @@ test.each(SERVERS)("%s: nothing outlives a server that is killed, programs in se
   };
   await until("the program runs", async () => ((await alive()).length >= 2 ? true : undefined));
   child.kill("SIGKILL");
-  await until("all is gone", async () => ((await alive()).length === 0 && !existsSync(dial.path) ? true : undefined));
-  expect(existsSync(join(dial.path, ".."))).toBe(false);
+  const folder = join(dial.path, "..");
+  await until("all is gone", async () => ((await alive()).length === 0 && !existsSync(folder) ? true : undefined));
 });
 
 test.each(SERVERS)("%s: a password is asked for where one was set", async (server) => {
@@ -105,7 +105,7 @@ test("a display that exists is served through x11vnc, in its own size, and goes 
 test("a server that dies is told by closed, and takes the rest with it", async () => {
   const { screen } = await startScreen({ server: "x11vnc" });
   const socket = socketOf(screen);
-  const { stdout } = await execute("sh", ["-c", `grep -lsa ${socket} /proc/[0-9]*/cmdline`]);
+  const { stdout } = await execute("sh", ["-c", `grep -lsa ${socket} /proc/[0-9]*/cmdline || true`]);
   const pids = stdout.split("\n").flatMap((file) => /^\/proc\/(\d+)/.exec(file)?.[1] ?? []);
   for (const pid of pids) {
     try {
