@@ -28,8 +28,8 @@ export interface FlagsRequest {
   readonly args: readonly string[];
   /** The proxy's port on the browser's loopback. */
   readonly proxyPort?: number | undefined;
-  /** Names that mean the browser's loopback. */
-  readonly localNames?: readonly string[] | undefined;
+  /** Hosts with their ports, and the ports on the browser's loopback that they mean. */
+  readonly peers?: readonly { readonly address: string; readonly port: number }[] | undefined;
 }
 
 /**
@@ -37,8 +37,8 @@ export interface FlagsRequest {
  * would need `--remote-allow-origins`.
  */
 export function browserFlags(request: FlagsRequest): string[] {
-  const { headless, viewport, profile, args, proxyPort, localNames = [] } = request;
-  const rules = localNames.map((name) => `MAP ${name} 127.0.0.1`);
+  const { headless, viewport, profile, args, proxyPort, peers = [] } = request;
+  const rules = peers.map(({ address, port }) => `MAP ${address} 127.0.0.1:${String(port)}`);
   return [
     ...(headless ? ["--headless=new", "--hide-scrollbars", "--mute-audio"] : []),
     "--remote-debugging-port=0",
@@ -48,9 +48,9 @@ export function browserFlags(request: FlagsRequest): string[] {
     ...QUIET,
     ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(",")}`]),
     ...(proxyPort === undefined ? [] : [`--proxy-server=http://127.0.0.1:${String(proxyPort)}`]),
-    ...(proxyPort === undefined || localNames.length === 0
+    ...(proxyPort === undefined || peers.length === 0
       ? []
-      : [`--proxy-bypass-list=${localNames.join(";")}`]),
+      : [`--proxy-bypass-list=${peers.map(({ address }) => address).join(";")}`]),
     ...args,
     "about:blank",
   ];

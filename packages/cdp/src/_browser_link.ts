@@ -239,7 +239,7 @@ export class BrowserLink {
 
   #attached(
     connection: Connection,
-    { sessionId, targetInfo }: { sessionId: string; targetInfo: TargetInfo },
+    { sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent,
   ): void {
     const known = this.#entries.get(targetInfo.targetId);
     const send = (method: string, params: object = {}): void =>
@@ -255,7 +255,7 @@ export class BrowserLink {
         send("Page.setLifecycleEventsEnabled", { enabled: true });
         send("Inspector.enable");
       }
-      entry.link.attached?.();
+      entry.link.attached?.(waitingForDebugger);
     }
     send("Runtime.runIfWaitingForDebugger");
     if (!known && targetInfo.type === "page") this.#client.emit("page", entry.page);

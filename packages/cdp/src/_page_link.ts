@@ -12,7 +12,7 @@ export interface PageLink {
   closed: boolean;
   crashed: boolean;
   dialog: CdpDialog | undefined;
-  /** Called when there is a session, first or new. */
-  attached?: () => void;
+  /** Called when there is a session, first or new; `waits` is a page that has not begun to load. */
+  attached?: (waits: boolean) => void;
   readonly send: (method: string, params?: object, options?: CdpSendOptions) => Promise<unknown>;
 }

@@ -6,11 +6,12 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { SERVICE_FOLDER, Sandbox, bwrapCommand } from "@envport/sandbox";
-import type { Mount, Peer } from "@envport/sandbox";
+import type { Mount } from "@envport/sandbox";
 import { BRIDGE } from "./_bridge.ts";
 import type { BridgeOrder, BridgeReport } from "./_bridge.ts";
 import { browserFlags } from "./_browser_flags.ts";
 import type { StartRequest } from "./_host_browser.ts";
+import type { PlacedPeer } from "./_peers.ts";
 import { collectComplaints } from "./_running_browser.ts";
 import type { RunningBrowser } from "./_running_browser.ts";
 
@@ -21,11 +22,11 @@ const ROADS = "/run/roads";
 const PROXY_PORT = 3128;
 
 /** What starts a browser in a sandbox. */
-export interface SandboxedStartRequest extends Omit<StartRequest, "proxyPort" | "localNames"> {
+export interface SandboxedStartRequest extends Omit<StartRequest, "proxyPort" | "peers"> {
   /** A folder of ours that holds the browser's own. */
   readonly folder: string;
   readonly allowedHosts: readonly string[] | undefined;
-  readonly peers: readonly Peer[];
+  readonly peers: readonly PlacedPeer[];
   /** Is given what has to be ended when the browser has. */
   readonly opened: (resource: AsyncDisposable) => void;
 }
@@ -41,7 +42,7 @@ export interface SandboxedStartRequest extends Omit<StartRequest, "proxyPort" | 
  * ```
  */
 export async function startInSandbox(request: SandboxedStartRequest): Promise<RunningBrowser> {
-  const { folder, home, executablePath, peers, allowedHosts, started } = request;
+  const { folder, home, executablePath, allowedHosts, started } = request;
   const roads = await openRoads(request);
   const order: BridgeOrder = {
     argv: [
@@ -50,7 +51,6 @@ export async function startInSandbox(request: SandboxedStartRequest): Promise<Ru
         ...request,
         profile: `${HOME}/profile`,
         proxyPort: allowedHosts === undefined ? undefined : PROXY_PORT,
-        localNames: peers.map(({ name }) => name),
       }),
     ],
     portFile: `${HOME}/profile/DevToolsActivePort`,

@@ -4,27 +4,9 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect as connectTcp, createServer as createTcpServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { connect } from "@envport/client";
-import type { Client } from "@envport/client";
-import { Environment, serve } from "@envport/server";
-import type { Capability, Logger, Service } from "@envport/wire";
-import { onTestFinished } from "vitest";
+import type { Logger } from "@envport/wire";
 
 export const silent: Logger = { log: () => undefined };
-
-/** An environment with this in it, served, and a client of it; both are closed when the test ends. */
-export async function tunnelled(...things: (Service | Capability)[]): Promise<Client> {
-  const env = new Environment({ name: "test" });
-  for (const thing of things) {
-    if ("start" in thing) env.use(thing);
-    else env.addCapability(thing);
-  }
-  const server = await serve(env, { logger: silent });
-  onTestFinished(() => server.close());
-  const client = await connect(server.url, { logger: silent });
-  onTestFinished(() => client.close());
-  return client;
-}
 
 /** A web site on the loopback. */
 export interface Site extends AsyncDisposable {

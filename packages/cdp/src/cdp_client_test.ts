@@ -39,6 +39,7 @@ beforeAll(async () => {
     },
     (request, response) => {
       if (request.url === "/slow") setTimeout(() => response.end("loaded"), 300);
+      else if (request.url === "/late") setTimeout(() => response.end("<title>late</title>"), 1_000);
       else if (request.url === "/never") request.socket.resume();
       else if (request.url === "/file") response.setHeader("content-disposition", "attachment").end("x");
       else response.writeHead(404).end("<title>missing</title>");
@@ -233,6 +234,15 @@ test("a popup that opens with a dialog hangs neither itself nor its opener", asy
   await popup.close();
   assert.equal(popup.closed, true);
   await expect(popup.evaluate("1")).rejects.toMatchObject({ code: "target-closed" });
+});
+
+test("waitForIdle() waits for what a popup has asked for before anybody knew of it", async () => {
+  const opened = new Promise<CdpPage>((resolve) => browser.once("page", resolve));
+  await page.evaluate("void window.open('/late')");
+  const popup = await opened;
+  await popup.waitForIdle();
+  assert.equal(await popup.evaluate("document.title"), "late");
+  await popup.close();
 });
 
 test("pages are opened, listed, attached to and closed", async () => {

@@ -56,7 +56,10 @@ export class CdpPage extends EventEmitter<CdpPageEvents> {
     super();
     this.#link = link;
     this.#idle = new IdleWatch(this);
-    link.attached = () => this.#idle.restart();
+    link.attached = (waits) => {
+      if (waits) this.#idle.start();
+      else this.#idle.restart();
+    };
   }
 
   /** The target's id, which names it also to other clients. */
@@ -139,7 +142,7 @@ export class CdpPage extends EventEmitter<CdpPageEvents> {
   /**
    * Clicks on an element, waiting until it is visible, or at a point of the viewport. Returns early if a dialog opens.
    *
-   * @param target A CSS selector, or CSS pixels from the upper left corner.
+   * @param target A CSS selector of the page's own document (in its frames a point is the way), or CSS pixels from the upper left corner.
    * @throws {CdpError} `not-found`
    */
   async click(target: string | Point, options: ClickOptions = {}): Promise<void> {

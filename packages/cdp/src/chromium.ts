@@ -6,7 +6,7 @@ import { ChromiumService } from "./chromium_service.ts";
  *
  * @param options Which one, and what it may reach.
  * @throws {TypeError} If options contradict each other, or `args` has a word about remote debugging or the profile.
- * @throws {RangeError} If the viewport is not of positive integers.
+ * @throws {RangeError} If the viewport is not of positive integers, or a port is none.
  *
  * @example
  * ```ts no-run
@@ -14,7 +14,7 @@ import { ChromiumService } from "./chromium_service.ts";
  * import { Environment, serve } from "@envport/server";
  *
  * const env = new Environment({ name: "web" });
- * env.use(chromium({ peers: [{ name: "shop", port: 8080, target: { port: 41_234 } }] }));
+ * env.use(chromium({ peers: [{ name: "shop.example", port: 80, target: { port: 41_234 } }] }));
  * await serve(env, { port: 8765 });
  * ```
  */

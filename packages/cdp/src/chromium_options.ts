@@ -42,8 +42,8 @@ export interface ChromiumOptions {
   /** The hosts that a sandboxed browser reaches, over HTTP and HTTPS; `["*"]` is every public one. */
   readonly allowedHosts?: readonly string[] | undefined;
   /**
-   * Services outside that a sandboxed browser reaches, each by its name and port: `{ name: "shop", port: 8080, target:
-   * { port: 41234 } }` is `http://shop:8080/` in the browser.
+   * Services outside that a sandboxed browser reaches, each by its name and port, and by no other: `{ name:
+   * "shop.example", port: 80, target: { port: 41234 } }` is `http://shop.example/` in the browser.
    */
   readonly peers?: readonly Peer[] | undefined;
   /**

@@ -6,6 +6,8 @@ import { EnvportError, consoleLogger } from "@envport/wire";
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
 import { checkArgs } from "./_browser_flags.ts";
 import { NOBODY, startOnHost } from "./_host_browser.ts";
+import { placePeers } from "./_peers.ts";
+import type { PlacedPeer } from "./_peers.ts";
 import { endProcess, exitOf } from "./_running_browser.ts";
 import type { RunningBrowser } from "./_running_browser.ts";
 import { startInSandbox } from "./_sandboxed_browser.ts";
@@ -48,6 +50,7 @@ interface Run {
  */
 export class ChromiumService implements Service, AsyncDisposable {
   readonly #options: ChromiumOptions;
+  readonly #peers: readonly PlacedPeer[];
   #starting: Promise<RunningBrowser> | undefined;
   #stopping: Promise<void> | undefined;
   #run: Run | undefined;
@@ -58,7 +61,7 @@ export class ChromiumService implements Service, AsyncDisposable {
    *
    * @param options Which browser, and what it may reach.
    * @throws {TypeError} If options contradict each other, or `args` has a word about remote debugging or the profile.
-   * @throws {RangeError} If the viewport is not of positive integers.
+   * @throws {RangeError} If the viewport is not of positive integers, or a port is none.
    */
   constructor(options: ChromiumOptions = {}) {
     const { args = [], viewport = VIEWPORT, headless = true, sandbox } = options;
@@ -76,6 +79,7 @@ export class ChromiumService implements Service, AsyncDisposable {
       );
     }
     this.#options = { ...options, sandbox: sandbox ?? needs !== undefined };
+    this.#peers = placePeers(options.peers ?? []);
     if (this.#options.sandbox === true && !headless) {
       throw new TypeError(
         "Cannot start browser as a sandbox has no display: current value of 'headless' is false",
@@ -146,7 +150,7 @@ export class ChromiumService implements Service, AsyncDisposable {
       headless = true,
       startTimeout = START_TIMEOUT_MS,
     } = this.#options;
-    const { allowedHosts, peers = [], logger = consoleLogger() } = this.#options;
+    const { allowedHosts, logger = consoleLogger() } = this.#options;
     const { path: executablePath } = await findBrowser(this.#options);
     const run = this.#newRun();
     if (args.includes("--no-sandbox")) {
@@ -167,7 +171,7 @@ export class ChromiumService implements Service, AsyncDisposable {
     try {
       const opened = (resource: AsyncDisposable): void => void run.resources.push(resource);
       const starting = this.#options.sandbox
-        ? startInSandbox({ ...request, folder: run.folder, allowedHosts, peers, opened })
+        ? startInSandbox({ ...request, folder: run.folder, allowedHosts, peers: this.#peers, opened })
         : startOnHost(request);
       const browser = await unlessAborted(starting, giveUp.signal);
       await unlessAborted(

@@ -34,6 +34,19 @@ test.each([
     "viewport width must be 1 to 16384: current value is 0",
   ],
   [{ sandbox: false, allowedHosts: [] }, TypeError, "'allowedHosts' must go with a sandbox"],
+  [{ peers: [{ name: "Shop", port: 80, target: { port: 1 } }] }, TypeError, "must be a lower-case host name"],
+  [
+    { peers: [{ name: "a,MAP b", port: 80, target: { port: 1 } }] },
+    TypeError,
+    "must be a lower-case host name",
+  ],
+  [{ peers: [{ name: "localhost", port: 80, target: { port: 1 } }] }, TypeError, "not mean the loopback"],
+  [{ peers: [{ name: "shop", port: 0, target: { port: 1 } }] }, RangeError, "its port must be 1 to 65535"],
+  [
+    { peers: [1, 2].map((port) => ({ name: "shop", port: 80, target: { port } })) },
+    TypeError,
+    'its name and port must be its own: current value is "shop:80"',
+  ],
   [{ sandbox: true, headless: false }, TypeError, "a sandbox has no display"],
 ] satisfies [ChromiumOptions, ErrorConstructor, string][])(
   "options %j are refused",

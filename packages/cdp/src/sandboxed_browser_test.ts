@@ -8,19 +8,25 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "@envport/client";
+import type { Client } from "@envport/client";
+import { Environment, serve } from "@envport/server";
+import type { Server } from "@envport/server";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { serveSite } from "./_testing.ts";
+import { serveSite, silent } from "./_testing.ts";
 import type { Site } from "./_testing.ts";
-import { CdpClient } from "./cdp_client.ts";
+import { cdp } from "./cdp.ts";
+import type { CdpClient } from "./cdp_client.ts";
 import type { CdpPage } from "./cdp_page.ts";
 import { chromium } from "./chromium.ts";
 import type { ChromiumService } from "./chromium_service.ts";
 
 let service: ChromiumService;
+let server: Server;
+let client: Client;
 let browser: CdpClient;
 let page: CdpPage;
 let site: Site;
@@ -33,34 +39,31 @@ beforeAll(async () => {
     { "/": "<title>shop</title><input type=file><a href=/file>file</a>" },
     (_, response) => response.setHeader("content-disposition", "attachment; filename=list.txt").end("goods"),
   );
-  const allowedHosts = ["allowed.invalid"];
-  service = chromium({ allowedHosts, peers: [{ name: "shop", port: 8080, target: { port: site.port } }] });
-  const [capability] = await service.start();
-  inner = Number(new URL(capability!.url).port);
-  const { dial } = capability!;
-  assert(dial && "path" in dial);
-  forwarder = await forwarded(dial.path);
-  browser = await CdpClient.connect({ ...capability!, url: forwarder });
+  const target = { port: site.port };
+  const names = [
+    { name: "shop", port: 8080 },
+    { name: "shop", port: 80 },
+    { name: "shop.example", port: 80 },
+  ];
+  service = chromium({
+    allowedHosts: ["allowed.invalid"],
+    peers: names.map((name) => ({ ...name, target })),
+  });
+  const env = new Environment({ name: "test" });
+  env.use(service);
+  server = await serve(env, { logger: silent });
+  client = await connect(server.url, { logger: silent });
+  inner = Number(new URL(client.bindings[0]!.url).port);
+  forwarder = client.binding("browser").url;
+  browser = await client.open(cdp);
   page = browser.page;
 }, 90_000);
 afterAll(async () => {
-  await browser.close();
-  await service.stop();
+  await client.close();
+  await server.close();
   await site[Symbol.asyncDispose]();
   rmSync(outside, { recursive: true });
 });
-
-/** A port that leads to a unix socket. */
-async function forwarded(path: string): Promise<string> {
-  const server = createServer((near) => {
-    const far = connect(path);
-    near.on("error", () => far.destroy()).pipe(far);
-    far.on("error", () => near.destroy()).pipe(near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  server.unref();
-  return `ws://127.0.0.1:${String((server.address() as { port: number }).port)}`;
-}
 
 const goesTo = async (url: string): Promise<unknown> =>
   page.goto(url, { timeout: 10_000 }).then(
@@ -69,8 +72,11 @@ const goesTo = async (url: string): Promise<unknown> =>
   );
 
 test("it reaches the site that the task serves, by the name it was given", async () => {
+  assert.equal(await goesTo("http://shop/"), 200);
+  assert.equal(await goesTo("http://shop.example/"), 200);
   assert.equal(await goesTo("http://shop:8080/"), 200);
   assert.equal(await page.evaluate("document.title"), "shop");
+  expect(await goesTo("http://shop.example:8080/")).toMatch(/^net::ERR_/);
   assert(site.seen.includes("/"));
 });
 
