@@ -32,7 +32,8 @@ afterAll(async () => {
 async function pixels(client: RfbClient, width: number, height: number): Promise<string> {
   const { data } = await client.frame({ region: { x: 0, y: 0, width, height } });
   const rgb = Buffer.alloc((data.length / 4) * 3);
-  for (let from = 0, to = 0; from < data.length; from += 4, to += 3) rgb.set(data.subarray(from, from + 3), to);
+  for (let from = 0, to = 0; from < data.length; from += 4, to += 3)
+    rgb.set(data.subarray(from, from + 3), to);
   return createHash("sha256").update(rgb).digest("hex");
 }
 
@@ -54,16 +55,24 @@ test("the peer finds our screen behind a forwarder of its own", async () => {
 
 test("the peer's RFBClient types into a window of our screen by click and keys", async () => {
   await python.call("typed", server.url, 200, 200, "hello from asyncvnc");
-  await expect.poll(() => readFile(`${folder}/typed`, "utf8"), { timeout: 10_000 }).toBe("hello from asyncvnc\n");
+  await expect
+    .poll(() => readFile(`${folder}/typed`, "utf8"), { timeout: 10_000 })
+    .toBe("hello from asyncvnc\n");
 });
 
 test("the peer's RFBClient sees on our screen the pixels that our client sees", async () => {
   await using client = await RfbClient.connect(desktop.capability);
-  await client.waitForSettle({ quiet: 500 });
   // Servers draw the pointer into the picture for asyncvnc: it is put where nobody looks.
   await client.move(639, 479);
+  await client.waitForSettle({ quiet: 500 });
   const ours = await pixels(client, 600, 440);
-  const [mime, ...sizes] = (await python.call("screenshot", server.url, 600, 440)) as [string, number, number, number[], string];
+  const [mime, ...sizes] = (await python.call("screenshot", server.url, 600, 440)) as [
+    string,
+    number,
+    number,
+    number[],
+    string,
+  ];
   expect(mime).toBe("image/png");
   expect(sizes.slice(0, 3)).toEqual([640, 480, [640, 480]]);
   expect(sizes[3]).toBe(ours);

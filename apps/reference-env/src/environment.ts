@@ -3,6 +3,7 @@ import { Environment } from "@envport/server";
 import { workspace } from "@envport/workspace";
 import { registerRepair } from "./repair/task.ts";
 import { registerTools } from "./tools/task.ts";
+import { registerWeb } from "./web/task.ts";
 
 /** Options of {@linkcode createEnvironment}. */
 export interface CreateEnvironmentOptions {
@@ -15,7 +16,7 @@ export interface CreateEnvironmentOptions {
  *
  * @param options Where its files go.
  */
-export function createEnvironment({ folder }: CreateEnvironmentOptions): Environment {
+export async function createEnvironment({ folder }: CreateEnvironmentOptions): Promise<Environment> {
   const env = new Environment({ name: "reference", version: "0.1.0" });
   const shell = env.use(
     workspace(path.join(folder, "workspace"), {
@@ -25,5 +26,6 @@ export function createEnvironment({ folder }: CreateEnvironmentOptions): Environ
   );
   registerRepair(env, shell);
   registerTools(env, folder);
+  await registerWeb(env);
   return env;
 }

@@ -24,7 +24,7 @@ if (chosen.length === 0) {
 const folder = await mkdtemp(path.join(os.tmpdir(), "envport-"));
 const results: EpisodeResult[] = [];
 try {
-  await using server = await serve(createEnvironment({ folder }), { signals: true });
+  await using server = await serve(await createEnvironment({ folder }), { signals: true });
   for (const task of chosen) {
     const result = await runEpisode(server.url, task);
     results.push(result);
@@ -61,7 +61,7 @@ function toJsonLine(result: EpisodeResult): string {
 function describe({ task, capabilities, score, ok, ms, patch = "", error }: EpisodeResult): string {
   const columns = [
     ok ? "passed" : "FAILED",
-    task.padEnd(10),
+    task.padEnd(14),
     capabilities.join("+").padEnd(10),
     `score ${String(score)}`,
   ];

@@ -8,6 +8,7 @@ import type { ReferenceTask } from "./tasks.ts";
 
 /** How an episode went. */
 export interface EpisodeResult {
+  /** Its name. */
   task: string;
   capabilities: readonly string[];
   /** Empty if it did not start. */
@@ -32,10 +33,10 @@ export interface EpisodeResult {
  * @param task What to do.
  */
 export async function runEpisode(url: string, task: ReferenceTask): Promise<EpisodeResult> {
-  const { id, capabilities } = task;
+  const { id, name = id, capabilities } = task;
   const journal = new Journal();
   const result: EpisodeResult = {
-    ...{ task: id, capabilities, prompt: "", score: 0, ok: false, ms: 0 },
+    ...{ task: name, capabilities, prompt: "", score: 0, ok: false, ms: 0 },
     journal: journal.entries,
   };
   try {

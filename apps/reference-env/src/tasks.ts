@@ -2,10 +2,18 @@ import type { Client } from "@envport/client";
 import type { Journal } from "./journal.ts";
 import { solveRepair } from "./repair/agent.ts";
 import { solveTools } from "./tools/agent.ts";
+import { solveWeb } from "./web/agent.ts";
+import { solveWebByPlaywright } from "./web/playwright_agent.ts";
 
 /** A task of the reference environment, seen from the agent's side. */
 export interface ReferenceTask {
   id: string;
+  /**
+   * What the report calls it.
+   *
+   * @default the id
+   */
+  name?: string;
   /** The protocol families that it needs. */
   capabilities: readonly string[];
   /** Solves it through its capabilities alone, notes what it does, and returns the answer. */
@@ -16,4 +24,6 @@ export interface ReferenceTask {
 export const TASKS: readonly ReferenceTask[] = [
   { id: "repair", capabilities: ["ssh"], solve: solveRepair },
   { id: "tools", capabilities: ["mcp"], solve: solveTools },
+  { id: "web", capabilities: ["cdp"], solve: solveWeb },
+  { id: "web", name: "web-playwright", capabilities: ["cdp"], solve: solveWebByPlaywright },
 ];
