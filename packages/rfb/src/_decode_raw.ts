@@ -5,7 +5,7 @@ import type { Rect } from "./rect.ts";
 /** Raw: rows of pixels (RFC 6143, 7.7.1). They are drawn as they come, so a whole screen is never held twice. */
 export function* decodeRaw({ queue, screen }: Decoding, { x, y, width, height }: Rect): Parse {
   const row = width * 4;
-  for (let done = 0; done < height && width > 0; ) {
+  for (let done = 0; done < height && width > 0;) {
     if (queue.available < row) yield row;
     const rows = Math.min(Math.floor(queue.available / row), height - done);
     const source = queue.view(rows * row);

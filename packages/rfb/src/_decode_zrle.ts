@@ -91,7 +91,7 @@ class TileReader {
   /** Runs of a pixel, or of one of the palette, where a number without the high bit is one pixel. */
   #runs({ x, y, width, height }: Rect, fromPalette: boolean): void {
     const { pixels, width: stride } = this.#screen;
-    for (let left = width * height, column = 0, at = y * stride + x; left > 0; ) {
+    for (let left = width * height, column = 0, at = y * stride + x; left > 0;) {
       const index = fromPalette ? (this.#data[this.#at++] ?? 0) : 128;
       const pixel = fromPalette ? this.#palette[index & 127]! : this.#pixel();
       const run = index & 128 ? this.#runLength() : 1;

@@ -42,7 +42,8 @@ export function rgb(bytes: Uint8Array, at: number): number {
 export function* lengthAndData({ queue }: Decoding, limit: number): Parse<Buffer> {
   if (queue.available < 4) yield 4;
   const length = queue.u32();
-  if (length > compressedLimit(limit)) throw violation("compressed data is no longer than its pixels", length);
+  if (length > compressedLimit(limit))
+    throw violation("compressed data is no longer than its pixels", length);
   if (queue.available < length) yield length;
   return queue.view(length);
 }

@@ -46,7 +46,10 @@ const PACKAGES: Readonly<Record<string, string>> = {
  */
 export async function startTigerVnc(options: DisplayOptions): Promise<DisplayServer> {
   const { width, height, socket, authority, passwordFile } = options;
-  const security = passwordFile === undefined ? ["-SecurityTypes", "None"] : ["-SecurityTypes", "VncAuth", "-rfbauth", passwordFile];
+  const security =
+    passwordFile === undefined
+      ? ["-SecurityTypes", "None"]
+      : ["-SecurityTypes", "VncAuth", "-rfbauth", passwordFile];
   const { daemon, display } = await startDisplay("Xtigervnc", options, [
     ...["-geometry", `${String(width)}x${String(height)}`, "-depth", "24", "-auth", authority ?? ""],
     ...["-rfbport", "-1", "-rfbunixpath", socket, "-rfbunixmode", "384", ...security],
@@ -70,7 +73,19 @@ export function startX11Vnc(display: string, options: DisplayOptions): Daemon {
     ...["-display", display, ...(authority === undefined ? [] : ["-auth", authority])],
     ...["-unixsock", socket, "-rfbport", "0", "-rfbportv6", "-1", "-no6", "-noipv6"],
     ...(passwordFile === undefined ? ["-nopw"] : ["-rfbauth", passwordFile]),
-    ...["-forever", "-shared", "-clear_all", "-wait", "1", "-defer", "0", "-setdefer", "-2", "-nonap", "-nowait_bog"],
+    ...[
+      "-forever",
+      "-shared",
+      "-clear_all",
+      "-wait",
+      "1",
+      "-defer",
+      "0",
+      "-setdefer",
+      "-2",
+      "-nonap",
+      "-nowait_bog",
+    ],
   ];
   // It keeps its clipboard to itself for 45 s otherwise.
   return startDaemon("x11vnc", args, { ...env, X11VNC_AVOID_WINDOWS: "never" });
@@ -84,7 +99,9 @@ async function startDisplay(
   const daemon = startDaemon(name, ["-displayfd", "3", "-nolisten", "tcp", "-noreset", ...args], env);
   const number = await Promise.race([firstLine(daemon.process.stdio[3] as Readable), daemon.exited]);
   if (typeof number === "string" && /^\d+$/.test(number)) return { daemon, display: `:${number}` };
-  throw new EnvportError("service-failed", `Cannot start display as ${name} must run: it has ended`, { cause: number });
+  throw new EnvportError("service-failed", `Cannot start display as ${name} must run: it has ended`, {
+    cause: number,
+  });
 }
 
 async function firstLine(stream: Readable): Promise<string> {
@@ -108,7 +125,11 @@ export function isInstalled(name: string): boolean {
   });
 }
 
-function startDaemon(name: string, args: readonly string[], env: Readonly<Record<string, string | undefined>>): Daemon {
+function startDaemon(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Daemon {
   if (!isInstalled(name)) {
     throw new EnvportError(
       "service-failed",
@@ -117,7 +138,9 @@ function startDaemon(name: string, args: readonly string[], env: Readonly<Record
   }
   const child = spawn(name, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], env });
   let words = "";
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => (words = (words + text).slice(-STDERR_BYTES)));
+  child
+    .stderr!.setEncoding("utf8")
+    .on("data", (text: string) => (words = (words + text).slice(-STDERR_BYTES)));
   const exited = new Promise<Error>((resolve) => {
     child.once("error", resolve);
     child.once("exit", (code, signal) => {

@@ -54,8 +54,12 @@ export async function encodeImage(
     return { data: await encoded(image, format, quality).toBuffer(), width, height };
   }
   if (format !== "png" || encoder === "sharp") {
-    const rule = encoder === "own" ? "our own encoder makes PNG only" : "the package 'sharp' must be installed for it";
-    throw new EnvportError("unsupported", `Cannot encode screenshot as ${rule}: current value is '${format}'`);
+    const rule =
+      encoder === "own" ? "our own encoder makes PNG only" : "the package 'sharp' must be installed for it";
+    throw new EnvportError(
+      "unsupported",
+      `Cannot encode screenshot as ${rule}: current value is '${format}'`,
+    );
   }
   return { data: await encodePng(shrink(pixels, width, height)), width, height };
 }

@@ -20,7 +20,7 @@ export interface ServerInit {
 export interface Handshake {
   readonly queue: ByteQueue;
   readonly password: string | undefined;
-  send(data: Buffer): void;
+  readonly send: (data: Buffer) => void;
 }
 
 /**
@@ -90,7 +90,10 @@ function choose(offered: readonly number[], password: string | undefined): numbe
   if (password !== undefined && offered.includes(VNC)) return VNC;
   if (offered.includes(NONE)) return NONE;
   if (offered.includes(VNC)) {
-    throw new EnvportError("authentication-failed", "Cannot log in as the VNC server asks for a password, and the binding has none");
+    throw new EnvportError(
+      "authentication-failed",
+      "Cannot log in as the VNC server asks for a password, and the binding has none",
+    );
   }
   const names = offered.map((type) => `${SECURITY_NAMES[type] ?? "unknown"} (${String(type)})`).join(", ");
   throw new EnvportError(
@@ -108,14 +111,25 @@ function* securityResult({ queue }: Handshake, minor: number): Parse {
   if (queue.available < 4) yield 4;
   const result = queue.u32();
   if (result === 0) return;
-  const reason = minor === 8 ? yield* text(queue, MAX_REASON) : result === TOO_MANY ? "too many attempts" : "no reason given";
-  throw new EnvportError("authentication-failed", `Cannot log in as the VNC server refuses the password: ${reason}`);
+  const reason =
+    minor === 8
+      ? yield* text(queue, MAX_REASON)
+      : result === TOO_MANY
+        ? "too many attempts"
+        : "no reason given";
+  throw new EnvportError(
+    "authentication-failed",
+    `Cannot log in as the VNC server refuses the password: ${reason}`,
+  );
 }
 
 /** The server lets nobody in. */
 function* refusal(queue: ByteQueue): Parse<EnvportError> {
   const reason = yield* text(queue, MAX_REASON);
-  return new EnvportError("authentication-failed", `Cannot log in as the VNC server refuses connections: ${reason}`);
+  return new EnvportError(
+    "authentication-failed",
+    `Cannot log in as the VNC server refuses connections: ${reason}`,
+  );
 }
 
 function* text(queue: ByteQueue, limit: number): Parse<string> {

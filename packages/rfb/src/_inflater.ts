@@ -27,14 +27,18 @@ export class Inflater {
     this.#window =
       output.length >= WINDOW
         ? Buffer.from(output.subarray(output.length - WINDOW))
-        : Buffer.concat([this.#window.subarray(Math.max(0, this.#window.length + output.length - WINDOW)), output]);
+        : Buffer.concat([
+            this.#window.subarray(Math.max(0, this.#window.length + output.length - WINDOW)),
+            output,
+          ]);
     return output;
   }
 
   /** As `inflate`, where the size is known. */
   exactly(data: Buffer, size: number): Buffer {
     const output = this.inflate(data, size);
-    if (output.length !== size) throw violation(`a rectangle inflates to ${String(size)} bytes`, output.length);
+    if (output.length !== size)
+      throw violation(`a rectangle inflates to ${String(size)} bytes`, output.length);
     return output;
   }
 
@@ -48,7 +52,12 @@ export class Inflater {
     const dictionary = this.#window.length > 0 ? { dictionary: this.#window } : {};
     const chunkSize = Math.max(64, Math.min(limit + 1, MAX_CHUNK));
     try {
-      const options = { finishFlush: Z_SYNC_FLUSH, maxOutputLength: Math.max(1, limit), chunkSize, ...dictionary };
+      const options = {
+        finishFlush: Z_SYNC_FLUSH,
+        maxOutputLength: Math.max(1, limit),
+        chunkSize,
+        ...dictionary,
+      };
       return inflateRawSync(body, options);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

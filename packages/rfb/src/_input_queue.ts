@@ -53,9 +53,7 @@ export class InputState {
     const session = this.#session;
     const direct = session.kind === "qemu" && session.core.abilities.qemuKey;
     const keycode = direct ? QEMU_KEYCODES.get(keyOf(keysym)) : undefined;
-    session.send(
-      keycode === undefined ? keyEvent(keysym, down) : qemuKeyEvent(keysym, keycode, down),
-    );
+    session.send(keycode === undefined ? keyEvent(keysym, down) : qemuKeyEvent(keysym, keycode, down));
   }
 }
 

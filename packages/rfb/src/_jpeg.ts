@@ -49,11 +49,13 @@ class JpegImage {
   }
 
   decode(): Uint8Array {
-    if (this.#data.length < 4 || this.#data.readUInt16BE(0) !== 0xffd8) throw violation("a JPEG image begins with FFD8", "else");
+    if (this.#data.length < 4 || this.#data.readUInt16BE(0) !== 0xffd8)
+      throw violation("a JPEG image begins with FFD8", "else");
     for (;;) {
       const marker = this.#u16();
       const end = this.#at + this.#u16();
-      if (marker < 0xff00 || end > this.#data.length) throw violation("a JPEG image has whole segments", marker);
+      if (marker < 0xff00 || end > this.#data.length)
+        throw violation("a JPEG image has whole segments", marker);
       if (marker === 0xffc0 || marker === 0xffc1) this.#readFrame();
       else if (marker === 0xffc4) this.#readHuffman(end);
       else if (marker === 0xffdb) this.#readQuantization(end);
@@ -63,7 +65,8 @@ class JpegImage {
         this.#at = end;
         this.#readScan();
         return this.#toRgba();
-      } else if (marker >= 0xffc2 && marker <= 0xffcf) throw violation("a JPEG image is a baseline one", marker);
+      } else if (marker >= 0xffc2 && marker <= 0xffcf)
+        throw violation("a JPEG image is a baseline one", marker);
       this.#at = end;
     }
   }
@@ -123,7 +126,17 @@ class JpegImage {
       throw violation("a JPEG component is sampled 1, 2 or 4 times", sampling);
     }
     const samples = new Uint8Array(0);
-    return { id, horizontal, vertical, quantization, dc: undefined, ac: undefined, stride: 0, samples, predictor: 0 };
+    return {
+      id,
+      horizontal,
+      vertical,
+      quantization,
+      dc: undefined,
+      ac: undefined,
+      stride: 0,
+      samples,
+      predictor: 0,
+    };
   }
 
   #mostSamples(): [horizontal: number, vertical: number] {
@@ -154,7 +167,10 @@ class JpegImage {
         for (const component of this.#components) component.predictor = 0;
       }
       for (const component of this.#components) {
-        const [left, top] = [(unit % columns) * component.horizontal, Math.floor(unit / columns) * component.vertical];
+        const [left, top] = [
+          (unit % columns) * component.horizontal,
+          Math.floor(unit / columns) * component.vertical,
+        ];
         this.#readUnit(reader, component, left, top);
       }
     }

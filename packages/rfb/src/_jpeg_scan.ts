@@ -44,7 +44,8 @@ export class ScanReader {
     this.#bits = 0;
     this.#count = 0;
     const marker = this.#data[this.#at + 1] ?? 0;
-    if (this.#data[this.#at] !== 0xff || (marker & 0xf8) !== 0xd0) throw violation("a restart marker is where it is due", marker);
+    if (this.#data[this.#at] !== 0xff || (marker & 0xf8) !== 0xd0)
+      throw violation("a restart marker is where it is due", marker);
     this.#at += 2;
   }
 

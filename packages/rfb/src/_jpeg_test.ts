@@ -49,7 +49,8 @@ test("a grey JPEG image has equal colours", async () => {
   const raw = { width: 16, height: 8, channels: 3 } as const;
   const file = await sharp(picture(16, 8), { raw }).greyscale().jpeg({ quality: 95 }).toBuffer();
   const decoded = decodeJpeg(file, { width: 16, height: 8 });
-  for (let i = 0; i < decoded.length; i += 4) assert.ok(decoded[i] === decoded[i + 1] && decoded[i] === decoded[i + 2]);
+  for (let i = 0; i < decoded.length; i += 4)
+    assert.ok(decoded[i] === decoded[i + 1] && decoded[i] === decoded[i + 2]);
 });
 
 test("a JPEG image that is progressive, of another size or cut off is refused, never decoded by guess", async () => {

@@ -1,8 +1,8 @@
 /** Where in a block, row by row, each coefficient belongs (T.81, figure A.6). */
 export const ZIGZAG: readonly number[] = [
-  0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21,
-  28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
-  47, 55, 62, 63,
+  0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7,
+  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46,
+  53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
 /** `COSINES[u * 8 + x]`: the basis of the transform, with its factor. */
@@ -25,10 +25,7 @@ export function inverseTransform(block: Int32Array, samples: Uint8Array, at: num
   for (let v = 0; v < 64; v += 8) {
     for (let x = 0; x < 8; x++) {
       let sum = 0;
-      for (let u = 0; u < 8; u++) {
-        const coefficient = block[v + u]!;
-        if (coefficient !== 0) sum += coefficient * COSINES[u * 8 + x]!;
-      }
+      for (let u = 0; u < 8; u++) sum += block[v + u]! * COSINES[u * 8 + x]!;
       rows[v + x] = sum;
     }
   }

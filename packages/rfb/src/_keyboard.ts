@@ -26,7 +26,11 @@ export async function holding<T>(
 }
 
 /** Presses a chord, once or more often. */
-export async function pressChord(live: LiveSession, keysyms: readonly number[], options: PressOptions): Promise<void> {
+export async function pressChord(
+  live: LiveSession,
+  keysyms: readonly number[],
+  options: PressOptions,
+): Promise<void> {
   const { holdTime = 10, count = 1, signal } = options;
   for (let i = 0; i < count; i++) {
     await holding(live.input, keysyms, () => delay(holdTime, signal, live.session.lost));
@@ -37,7 +41,7 @@ export async function pressChord(live: LiveSession, keysyms: readonly number[], 
 
 /** Text as strokes: a line end of two characters is one key. */
 export function charactersOf(text: string): string[] {
-  const characters = [...text.replaceAll("\r\n", "\n")];
+  const characters = Array.from(text.replaceAll("\r\n", "\n"));
   for (const character of characters) keysymOf(character);
   return characters;
 }
@@ -60,7 +64,7 @@ export async function typeCharacters(
     signal?.throwIfAborted();
     const keysym = keysymOf(character);
     const shift = withoutShift(character) !== undefined;
-    await holding(input, shift ? [SHIFT, keysym] : [keysym], async () => undefined);
+    await holding(input, shift ? [SHIFT, keysym] : [keysym], () => Promise.resolve());
     if (i % BURST === BURST - 1) await session.barrier({ signal });
   }
   await session.barrier({ signal });
@@ -75,7 +79,6 @@ export function clipboardBytes({ session }: LiveSession, text: string): Buffer |
   const { extendedClipboard, clipboardBytes: limit } = session.core.abilities;
   if (session.kind === "x11vnc") return Buffer.from(text, "utf8");
   if (extendedClipboard === 0) {
-    // eslint-disable-next-line no-control-regex -- what Latin-1 has
     const odd = /[^\u0000-\u00ff]/u.exec(text);
     if (!odd) return Buffer.from(text, "latin1");
     throw new EnvportError(

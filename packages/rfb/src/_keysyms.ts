@@ -155,7 +155,7 @@ export function parseChord(chord: string): number[] {
   const shifted = parts.some((part) => [SHIFT, SHIFT_RIGHT].includes(named(part) ?? 0));
   return parts.map((part) => {
     const text = part === " " ? part : part.trim();
-    if ([...text].length === 1) return keysymOf((shifted ? withShift(text) : undefined) ?? text);
+    if (Array.from(text).length === 1) return keysymOf((shifted ? withShift(text) : undefined) ?? text);
     const keysym = named(part);
     if (keysym !== undefined) return keysym;
     throw new TypeError(
@@ -165,7 +165,10 @@ export function parseChord(chord: string): number[] {
 }
 
 function named(name: string): number | undefined {
-  const key = name.trim().toLowerCase().replaceAll(/[\s_-]/g, "");
+  const key = name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s_-]/g, "");
   const [, number] = /^f([1-9]|[12]\d|3[0-5])$/.exec(key) ?? [];
   if (number !== undefined) return 0xffbd + Number(number);
   const [, digit] = /^(?:kp|numpad)(\d)$/.exec(key) ?? [];

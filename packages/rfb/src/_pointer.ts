@@ -52,7 +52,11 @@ export async function clickHere({ session, input }: LiveSession, options: ClickO
 }
 
 /** Presses the button, moves to a place bit by bit, and lets go. */
-export async function dragTo(live: LiveSession, to: readonly [number, number], options: DragOptions): Promise<void> {
+export async function dragTo(
+  live: LiveSession,
+  to: readonly [number, number],
+  options: DragOptions,
+): Promise<void> {
   const { input } = live;
   const { button = "left", modifiers, holdTime = 50, step = 16, interval = 8, signal } = options;
   const mask = buttonMask(button);
@@ -86,7 +90,7 @@ export async function scrollHere(live: LiveSession, options: ScrollOptions): Pro
     await holding(input, sideways && dx !== 0 ? [SHIFT] : undefined, async () => {
       const [left, right] = sideways ? [WHEEL.up, WHEEL.down] : [WHEEL.left, WHEEL.right];
       turn(live, dx > 0 ? right : left, clicks(dx, unit));
-      return await Promise.resolve();
+      await Promise.resolve();
     });
   });
   session.lost.throwIfAborted();

@@ -17,7 +17,8 @@ const MAX_SIDE = 2048;
 /** Cursor: pixels, then a bit for each that says whether it is seen (RFC 6143, 7.8.1). Of no size it is hidden. */
 export function* readPointerShape({ queue }: Decoding, rect: Rect): Parse<PointerShape | undefined> {
   const { x: hotX, y: hotY, width, height } = rect;
-  if (width > MAX_SIDE || height > MAX_SIDE) throw violation("a pointer is at most 2048 wide and high", width);
+  if (width > MAX_SIDE || height > MAX_SIDE)
+    throw violation("a pointer is at most 2048 wide and high", width);
   const row = Math.ceil(width / 8);
   const total = width * height * 4 + row * height;
   if (queue.available < total) yield total;

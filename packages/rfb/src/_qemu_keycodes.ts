@@ -44,7 +44,7 @@ const NAMED: readonly [keysym: number, keycode: number][] = [
 /** The scan code of a key on a US keyboard, by the keysym of what it writes without Shift. */
 export const QEMU_KEYCODES: ReadonlyMap<number, number> = new Map([
   ...ROWS.flatMap(([start, characters]) =>
-    [...characters].map((character, i): [number, number] => [character.charCodeAt(0), start + i]),
+    Array.from(characters, (character, i): [number, number] => [character.charCodeAt(0), start + i]),
   ),
   ...NAMED,
   ...Array.from({ length: 10 }, (_, i): [number, number] => [0xffbe + i, 0x3b + i]),

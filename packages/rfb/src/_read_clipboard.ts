@@ -5,9 +5,7 @@ import { MAX_CLIPBOARD_BYTES } from "./_client_messages.ts";
 import { violation } from "./_violation.ts";
 
 /** A server's clipboard message: text, or a message of the extended clipboard. */
-export type ClipboardMessage =
-  | { readonly text: string }
-  | { readonly flags: number; readonly body: Buffer };
+export type ClipboardMessage = { readonly text: string } | { readonly flags: number; readonly body: Buffer };
 
 /** ServerCutText (RFC 6143, 7.6.4); a negative length is the extended one's. */
 export function* readClipboard(queue: ByteQueue): Parse<ClipboardMessage> {

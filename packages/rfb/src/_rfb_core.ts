@@ -82,7 +82,8 @@ export class RfbCore {
     try {
       while (this.#queue.available >= this.#need) this.#step();
     } catch (error) {
-      this.#failure = error instanceof EnvportError ? error : violation("its values make sense", (error as Error).message);
+      this.#failure =
+        error instanceof EnvportError ? error : violation("its values make sense", (error as Error).message);
       throw this.#failure;
     }
     this.#queue.settle();
@@ -216,7 +217,8 @@ export class RfbCore {
     } else if (flags & notify) {
       if (flags & text) this.#send(message.extendedCutText(request | text));
     } else if (flags & request) this.#send(message.clipboardProvide(this.#offered ?? ""));
-    else if (flags & peek) this.#send(message.extendedCutText(this.#offered === undefined ? notify : notify | text));
+    else if (flags & peek)
+      this.#send(message.extendedCutText(this.#offered === undefined ? notify : notify | text));
     else if (flags & provide && flags & text) {
       const provided = providedText(body);
       if (provided !== undefined) this.#options.emit({ type: "clipboard", text: provided });

@@ -35,7 +35,7 @@ export function rfbTarget(capability: Capability | PublishedCapability): RfbTarg
   const kind = own(params, "server");
   return {
     name,
-    address: "dial" in capability && capability.dial ? capability.dial : { host, port },
+    address: "dial" in capability ? capability.dial : { host, port },
     password,
     kind: KINDS.includes(kind) ? (kind as ServerKind) : undefined,
     keyBudget: typeof budget === "number" && budget >= 0 ? budget : KEY_BUDGET,

@@ -71,7 +71,11 @@ export class Session {
     this.#options = options;
     setMaxListeners(0, this.#lost.signal);
     const { password } = target;
-    this.core = new RfbCore({ password, encodings: () => this.#encodings(), emit: (event) => this.#heard(event) });
+    this.core = new RfbCore({
+      password,
+      encodings: () => this.#encodings(),
+      emit: (event) => this.#heard(event),
+    });
     const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: this.#receive };
     const socketOptions: NetConnectOpts = { ...target.address, noDelay: true, keepAlive: true, onread };
     this.#socket = connect(socketOptions);
@@ -100,7 +104,10 @@ export class Session {
   /** Waits until the whole screen is there. */
   async ready(signal: AbortSignal | undefined): Promise<void> {
     const what = `connect to the VNC server at ${describeAddress(this.#target)}`;
-    await this.until({ what, timeout: this.#options.readyTimeout, signal }, (event) => event.type === "complete");
+    await this.until(
+      { what, timeout: this.#options.readyTimeout, signal },
+      (event) => event.type === "complete",
+    );
   }
 
   /** Sends bytes; nothing is waited for. */

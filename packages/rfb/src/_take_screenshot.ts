@@ -18,7 +18,9 @@ export async function takeScreenshot(
 ): Promise<Screenshot> {
   const { format = "png", maxBytes = Infinity } = options;
   if (!["png", "jpeg", "webp"].includes(format)) {
-    throw new TypeError(`Cannot encode screenshot as 'format' must be png, jpeg or webp: current value is '${format}'`);
+    throw new TypeError(
+      `Cannot encode screenshot as 'format' must be png, jpeg or webp: current value is '${format}'`,
+    );
   }
   let scale = scaleOf(frame, options.scale);
   let quality = options.quality ?? QUALITY;

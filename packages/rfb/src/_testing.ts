@@ -46,7 +46,10 @@ export async function makeFolder(): Promise<string> {
 }
 
 /** Asks again and again. */
-export async function until<T>(what: string, check: () => Promise<T | undefined> | T | undefined): Promise<T> {
+export async function until<T>(
+  what: string,
+  check: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
   const deadline = performance.now() + WAIT_MS;
   for (;;) {
     const value = await check();
@@ -102,7 +105,28 @@ export async function paint(screen: Screen, seed: number): Promise<ChildProcess>
 
 /** An image in the format of xwd (X11/XWDFile.h). */
 function xwdFile(width: number, height: number, seed: number): Buffer {
-  const fields = [104, 7, 2, 24, width, height, 0, 0, 32, 0, 32, 32, width * 4, 4, 0xff0000, 0xff00, 0xff, 8, 0, 0];
+  const fields = [
+    104,
+    7,
+    2,
+    24,
+    width,
+    height,
+    0,
+    0,
+    32,
+    0,
+    32,
+    32,
+    width * 4,
+    4,
+    0xff0000,
+    0xff00,
+    0xff,
+    8,
+    0,
+    0,
+  ];
   const head = Buffer.alloc(104);
   [...fields, width, height, 0, 0, 0].forEach((field, i) => head.writeUInt32BE(field, i * 4));
   const pixels = Buffer.alloc(width * height * 4);
@@ -127,15 +151,35 @@ function colourOf(area: number, x: number, y: number, random: number): number {
 }
 
 /** An xterm whose shell command is given. Its window takes what is typed wherever the pointer is. */
-export async function startXterm(screen: Screen, command: string, geometry = "80x24+0+0"): Promise<ChildProcess> {
+export async function startXterm(
+  screen: Screen,
+  command: string,
+  geometry = "80x24+0+0",
+): Promise<ChildProcess> {
   return await screen.spawn({
-    command: ["xterm", "-u8", "-fa", "DejaVu Sans Mono", "-fs", "11", "-geometry", geometry, "-e", "sh", "-c", command],
+    command: [
+      "xterm",
+      "-u8",
+      "-fa",
+      "DejaVu Sans Mono",
+      "-fs",
+      "11",
+      "-geometry",
+      geometry,
+      "-e",
+      "sh",
+      "-c",
+      command,
+    ],
     env: { LC_ALL: "C.UTF-8" },
   });
 }
 
 /** What a program writes into a file, once it does. */
-export async function readWhenThere(file: string, done: (text: string) => boolean = () => true): Promise<string> {
+export async function readWhenThere(
+  file: string,
+  done: (text: string) => boolean = () => true,
+): Promise<string> {
   return await until(`${file} is written`, async () => {
     const text = await readFile(file, "utf8").catch(() => "");
     return text !== "" && done(text) ? text : undefined;
@@ -175,11 +219,16 @@ export function atPort(capability: PublishedCapability, port: number): Published
 
 /** Processes whose command line holds a word, by their ids. */
 export async function processesWith(word: string): Promise<string[]> {
-  const child = spawn("grep", ["-lsa", word, ...(await commandLines())], { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn("grep", ["-lsa", word, ...(await commandLines())], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
   await once(child, "close");
-  return text.split("\n").flatMap((line) => /^\/proc\/(\d+)/.exec(line)?.[1] ?? []).filter((pid) => Number(pid) !== child.pid);
+  return text
+    .split("\n")
+    .flatMap((line) => /^\/proc\/(\d+)/.exec(line)?.[1] ?? [])
+    .filter((pid) => Number(pid) !== child.pid);
 }
 
 async function commandLines(): Promise<string[]> {

@@ -9,8 +9,8 @@ import { EnvportError } from "@envport/wire";
 export async function delay(ms: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   for (const signal of signals) signal?.throwIfAborted();
   if (ms <= 0) return;
-  await bounded<void>({ what: "wait", timeout: Infinity, signals }, (resolve) => {
-    const timer = setTimeout(resolve, ms);
+  await bounded<undefined>({ what: "wait", timeout: Infinity, signals }, (resolve) => {
+    const timer = setTimeout(resolve, ms, undefined);
     return () => clearTimeout(timer);
   });
 }

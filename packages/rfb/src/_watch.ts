@@ -12,13 +12,17 @@ interface Watch {
 }
 
 /** Resolves when the screen shows something else than a frame does. */
-export async function watchForChange(session: Session, since: Frame, { timeout, signal }: Watch): Promise<void> {
+export async function watchForChange(
+  session: Session,
+  since: Frame,
+  { timeout, signal }: Watch,
+): Promise<void> {
   const { screen } = session.core;
   const bounds = { what: "see a change", timeout, signals: [signal, session.lost] };
-  await bounded<void>(bounds, (resolve) => {
-    if (differs(screen, since)) resolve();
+  await bounded<undefined>(bounds, (resolve) => {
+    if (differs(screen, since)) resolve(undefined);
     return session.listen((event) => {
-      if (changes(event, since) && differs(screen, since)) resolve();
+      if (changes(event, since) && differs(screen, since)) resolve(undefined);
     });
   });
 }
@@ -30,12 +34,12 @@ export async function watchForSettle(
 ): Promise<void> {
   const { timeout, signal, quiet, region, ignore } = options;
   const bounds = { what: "see the screen settle", timeout, signals: [signal, session.lost] };
-  await bounded<void>(bounds, (resolve) => {
-    let timer = setTimeout(resolve, quiet);
+  await bounded<undefined>(bounds, (resolve) => {
+    let timer = setTimeout(resolve, quiet, undefined);
     const stop = session.listen((event) => {
       if (!changes(event, region, ignore)) return;
       clearTimeout(timer);
-      timer = setTimeout(resolve, quiet);
+      timer = setTimeout(resolve, quiet, undefined);
     });
     return () => {
       clearTimeout(timer);

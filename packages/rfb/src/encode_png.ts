@@ -61,33 +61,44 @@ function indexColours(
   height: number,
 ): { rows: Uint8Array; palette: Buffer } | undefined {
   const rows = new Uint8Array((width + 1) * height);
-  const colours: number[] = [];
-  /** Open addressing: the colour with a mark, and its index. */
-  const keys = new Int32Array(1024);
-  const indexes = new Uint8Array(1024);
+  const palette = new Palette();
   let [last, index] = [-1, 0];
   for (let y = 0, from = 0, to = 0; y < height; y++) {
     to++;
     for (let x = 0; x < width; x++) {
       const colour = words[from++]! & 0xffffff;
-      if (colour !== last) {
-        last = colour;
-        const key = colour | 0x1000000;
-        let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
-        while (keys[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & 1023;
-        if (keys[slot] === 0) {
-          if (colours.length === 256) return undefined;
-          keys[slot] = key;
-          indexes[slot] = colours.length;
-          colours.push(colour);
-        }
-        index = indexes[slot]!;
-      }
+      if (colour !== last) index = palette.index((last = colour));
+      if (index < 0) return undefined;
       rows[to++] = index;
     }
   }
-  const palette = Buffer.from(colours.flatMap((colour) => [colour & 255, (colour >> 8) & 255, colour >> 16]));
-  return { rows, palette };
+  return { rows, palette: palette.toBytes() };
+}
+
+/** Up to 256 colours, in an open hash table. */
+class Palette {
+  readonly #colours: number[] = [];
+  /** The colour with a mark, or 0. */
+  readonly #keys = new Int32Array(1024);
+  readonly #indexes = new Uint8Array(1024);
+
+  /** Where a colour stands; -1 if there is no room for it. */
+  index(colour: number): number {
+    const key = colour | 0x1000000;
+    let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
+    while (this.#keys[slot] !== 0 && this.#keys[slot] !== key) slot = (slot + 1) & 1023;
+    if (this.#keys[slot] === 0) {
+      if (this.#colours.length === 256) return -1;
+      this.#keys[slot] = key;
+      this.#indexes[slot] = this.#colours.length;
+      this.#colours.push(colour);
+    }
+    return this.#indexes[slot]!;
+  }
+
+  toBytes(): Buffer {
+    return Buffer.from(this.#colours.flatMap((colour) => [colour & 255, (colour >> 8) & 255, colour >> 16]));
+  }
 }
 
 function rgbRows(words: Uint32Array, width: number, height: number): Uint8Array {

@@ -7,12 +7,17 @@ import { vncPasswordFile, vncResponse } from "./_vnc_password.ts";
 const INIT = "00400040" + "20180001" + "00ff00ff00ff" + "000810" + "000000" + "00000004" + "64657368";
 
 /** Feeds a server's side in, and returns what the client says up to SetPixelFormat. */
-function handshake(parts: readonly (string | Buffer)[], password?: string): { said: string[]; core: RfbCore } {
+function handshake(
+  parts: readonly (string | Buffer)[],
+  password?: string,
+): { said: string[]; core: RfbCore } {
   const said: string[] = [];
   const core = new RfbCore({
     password,
     encodings: () => [0],
-    emit: (event) => void (event.type === "send" && said.push(event.data.toString("latin1"))),
+    emit: (event) => {
+      if (event.type === "send") said.push(event.data.toString("latin1"));
+    },
   });
   for (const part of parts) core.receive(typeof part === "string" ? Buffer.from(part, "hex") : part);
   return { said, core };
@@ -46,7 +51,10 @@ test("a server that asks for a password, where there is none, is told apart from
   const missing = failure([greeting("003.008"), "0102"]);
   expect(missing).toMatchObject({ code: "authentication-failed", message: /asks for a password/ });
   const reason = Buffer.from("nope").toString("hex");
-  const wrong = failure([greeting("003.008"), "0102", "00".repeat(16), "00000001" + "00000004" + reason], "secret");
+  const wrong = failure(
+    [greeting("003.008"), "0102", "00".repeat(16), "00000001" + "00000004" + reason],
+    "secret",
+  );
   expect(wrong).toMatchObject({ code: "authentication-failed", message: /refuses the password: nope$/ });
 });
 

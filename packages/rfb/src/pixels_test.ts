@@ -14,7 +14,9 @@ async function settled(client: RfbClient): Promise<void> {
 /** Compares until they are the same: x11vnc looks at the display when it likes. */
 async function assertSame(client: RfbClient, screen: Screen): Promise<void> {
   await expect
-    .poll(async () => compare((await client.frame()).data, (await grab(screen)).rgb).pixels, { timeout: 8_000 })
+    .poll(async () => compare((await client.frame()).data, (await grab(screen)).rgb).pixels, {
+      timeout: 8_000,
+    })
     .toBe(0);
 }
 
@@ -27,16 +29,19 @@ describe.each(SERVERS)("on %s", (server) => {
   });
   afterAll(() => screen.stop());
 
-  test.each(ENCODINGS)("every pixel that %s tells is the one that xwd sees, also after changes", async (encoding) => {
-    const client = await RfbClient.connect(screen.capability, { encodings: [encoding, "copy-rect"] });
-    onTestFinished(() => client.close());
-    await assertSame(client, screen);
-    const before = await client.frame();
-    await paint(screen, 7 + ENCODINGS.indexOf(encoding));
-    await client.waitForChange({ since: before });
-    await settled(client);
-    await assertSame(client, screen);
-  });
+  test.each(ENCODINGS)(
+    "every pixel that %s tells is the one that xwd sees, also after changes",
+    async (encoding) => {
+      const client = await RfbClient.connect(screen.capability, { encodings: [encoding, "copy-rect"] });
+      onTestFinished(() => client.close());
+      await assertSame(client, screen);
+      const before = await client.frame();
+      await paint(screen, 7 + ENCODINGS.indexOf(encoding));
+      await client.waitForChange({ since: before });
+      await settled(client);
+      await assertSame(client, screen);
+    },
+  );
 
   test("a terminal that scrolls is pixel by pixel what xwd sees", async () => {
     const client = await RfbClient.connect(screen.capability, { encodings: ["copy-rect", "tight", "zrle"] });

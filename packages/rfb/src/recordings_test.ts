@@ -74,11 +74,16 @@ test("random bytes at any point of a session give a typed error or wait for more
 
 test("single bits turned over in a session give a typed error or another picture", () => {
   fc.assert(
-    fc.property(fc.constantFrom(...small), fc.nat(), fc.integer({ min: 0, max: 7 }), ({ bytes }, place, bit) => {
-      const spoilt = Buffer.from(bytes);
-      spoilt[place % bytes.length]! ^= 1 << bit;
-      attempt(spoilt);
-    }),
+    fc.property(
+      fc.constantFrom(...small),
+      fc.nat(),
+      fc.integer({ min: 0, max: 7 }),
+      ({ bytes }, place, bit) => {
+        const spoilt = Buffer.from(bytes);
+        spoilt[place % bytes.length]! ^= 1 << bit;
+        attempt(spoilt);
+      },
+    ),
     { numRuns: 200 },
   );
 });
@@ -91,11 +96,15 @@ test("after an error the core says the same again and reads no further", () => {
 
 const HANDSHAKE = Buffer.concat([
   Buffer.from("RFB 003.008\n"),
-  Buffer.from("0101" + "00000000" + "00400040" + "20180001" + "00ff00ff00ff" + "000810" + "000000" + "00000000", "hex"),
+  Buffer.from(
+    "0101" + "00000000" + "00400040" + "20180001" + "00ff00ff00ff" + "000810" + "000000" + "00000000",
+    "hex",
+  ),
 ]);
 
 /** A message behind a whole handshake of a 64 x 64 screen. */
-const after = (hex: string): Buffer => Buffer.concat([HANDSHAKE, Buffer.from(hex.replaceAll(" ", ""), "hex")]);
+const after = (hex: string): Buffer =>
+  Buffer.concat([HANDSHAKE, Buffer.from(hex.replaceAll(" ", ""), "hex")]);
 
 test.each([
   ["a rectangle outside of the screen", "00 00 0001 003f 003f 0002 0001 00000000"],

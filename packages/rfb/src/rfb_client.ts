@@ -1,15 +1,14 @@
-import { EnvportError } from "@envport/wire";
 import type { AbortOptions, Capability, PublishedCapability } from "@envport/wire";
-import { setDesktopSize } from "./_client_messages.ts";
 import { copyFrame, drawPointer } from "./_copy_frame.ts";
-import { Encoding } from "./_encodings.ts";
 import { InputQueue } from "./_input_queue.ts";
 import { charactersOf, clipboardBytes, pressChord, typeCharacters, unusual } from "./_keyboard.ts";
 import { parseChord } from "./_keysyms.ts";
 import { Link } from "./_link.ts";
 import type { LiveSession } from "./_link.ts";
 import { buttonMask, clickHere, dragTo, locate, scrollHere } from "./_pointer.ts";
+import { pixelEncodings } from "./_pixel_encodings.ts";
 import type { PointerShape } from "./_pointer_shape.ts";
+import { resizeDesktop } from "./_resize_desktop.ts";
 import type { RfbEvent } from "./_rfb_event.ts";
 import { rfbTarget } from "./_rfb_target.ts";
 import type { RfbTarget } from "./_rfb_target.ts";
@@ -23,7 +22,6 @@ import type {
   ClickOptions,
   DragOptions,
   FrameOptions,
-  PixelEncoding,
   PointerButton,
   PressOptions,
   RfbConnectOptions,
@@ -40,15 +38,6 @@ import type { Screenshot } from "./screenshot.ts";
 const READY_TIMEOUT = 20_000;
 const WAIT_TIMEOUT = 10_000;
 const QUIET = 150;
-const ENCODINGS: Readonly<Record<PixelEncoding, number>> = {
-  raw: Encoding.raw,
-  "copy-rect": Encoding.copyRect,
-  rre: Encoding.rre,
-  hextile: Encoding.hextile,
-  zlib: Encoding.zlib,
-  zrle: Encoding.zrle,
-  tight: Encoding.tight,
-};
 
 /**
  * A screen on a server of the family `rfb`: pixels out, pointer and keys in.
@@ -90,7 +79,7 @@ export class RfbClient implements AsyncDisposable {
     const { readyTimeout = READY_TIMEOUT, imageEncoder } = options;
     this.#target = target;
     this.#encoder = imageEncoder;
-    this.#link = new Link(target, { readyTimeout, encodings: encodingNumbers(options) }, (event) =>
+    this.#link = new Link(target, { readyTimeout, encodings: pixelEncodings(options) }, (event) =>
       this.#heard(event),
     );
   }
@@ -180,7 +169,7 @@ export class RfbClient implements AsyncDisposable {
 
   /** Moves the pointer. */
   async move(x: number, y: number, options: SpaceOptions = {}): Promise<void> {
-    await this.#at(x, y, options, async () => undefined);
+    await this.#at(x, y, options, () => undefined);
   }
 
   /**
@@ -214,13 +203,21 @@ export class RfbClient implements AsyncDisposable {
   }
 
   /** Presses a button and keeps it down until `mouseUp` or `close`. */
-  async mouseDown(x: number, y: number, options: SpaceOptions & { button?: PointerButton } = {}): Promise<void> {
-    await this.#at(x, y, options, async ({ input }) => input.button(buttonMask(options.button ?? "left"), true));
+  async mouseDown(
+    x: number,
+    y: number,
+    options: SpaceOptions & { button?: PointerButton } = {},
+  ): Promise<void> {
+    await this.#at(x, y, options, ({ input }) => input.button(buttonMask(options.button ?? "left"), true));
   }
 
   /** Lets a button go. */
-  async mouseUp(x: number, y: number, options: SpaceOptions & { button?: PointerButton } = {}): Promise<void> {
-    await this.#at(x, y, options, async ({ input }) => input.button(buttonMask(options.button ?? "left"), false));
+  async mouseUp(
+    x: number,
+    y: number,
+    options: SpaceOptions & { button?: PointerButton } = {},
+  ): Promise<void> {
+    await this.#at(x, y, options, ({ input }) => input.button(buttonMask(options.button ?? "left"), false));
   }
 
   /**
@@ -288,7 +285,10 @@ export class RfbClient implements AsyncDisposable {
   async waitForClipboard(options: Omit<WaitOptions, "region"> = {}): Promise<string> {
     const { timeout = WAIT_TIMEOUT, signal } = options;
     const { session } = await this.#live(signal);
-    const event = await session.until({ what: "read clipboard", timeout, signal }, ({ type }) => type === "clipboard");
+    const event = await session.until(
+      { what: "read clipboard", timeout, signal },
+      ({ type }) => type === "clipboard",
+    );
     return (event as RfbEvent & { type: "clipboard" }).text;
   }
 
@@ -327,22 +327,8 @@ export class RfbClient implements AsyncDisposable {
    * @throws {EnvportError} `unsupported` If the server cannot, or does not want to.
    */
   async resize(width: number, height: number, options: AbortOptions = {}): Promise<void> {
-    if (![width, height].every((side) => Number.isInteger(side) && side > 0 && side < 1 << 14)) {
-      throw new RangeError(
-        `Cannot resize screen as its sides must be 1 to 16383 pixels: current value is ${String(width)}x${String(height)}`,
-      );
-    }
-    const { signal } = options;
-    const { session } = await this.#live(signal);
-    const { abilities, screens } = session.core;
-    const refuse = (why: string): EnvportError => new EnvportError("unsupported", `Cannot resize screen as ${why}`);
-    if (!abilities.extendedDesktopSize) throw refuse("the VNC server cannot");
-    const bounds = { what: "resize screen", timeout: WAIT_TIMEOUT, signal };
-    const act = (): void => session.send(setDesktopSize(width, height, screens[0] ?? { id: 0, flags: 0 }));
-    const reply = await session.until(bounds, ({ type }) => type === "resize-reply", act);
-    const { status } = reply as RfbEvent & { type: "resize-reply" };
-    if (status !== 0) throw refuse(`the VNC server refuses: current value is ${String(width)}x${String(height)}`);
-    if (!session.core.complete) await session.ready(signal);
+    const { session } = await this.#live(options.signal);
+    await resizeDesktop(session, width, height, options.signal);
   }
 
   /** Lifts all keys and buttons and ends the connection. Idempotent. */
@@ -369,7 +355,7 @@ export class RfbClient implements AsyncDisposable {
     x: number,
     y: number,
     options: SpaceOptions,
-    work: (live: LiveSession) => Promise<unknown>,
+    work: (live: LiveSession) => unknown,
   ): Promise<void> {
     const space = this.#spaceOf(options);
     await this.#input(options.signal, async (live) => {
@@ -392,16 +378,4 @@ export class RfbClient implements AsyncDisposable {
     else if (event.type === "cursor") this.#cursor = event.cursor;
     else if (event.type === "clipboard") this.#clipboard = event.text;
   }
-}
-
-function encodingNumbers({ encodings, jpegQuality }: RfbConnectOptions): readonly number[] | undefined {
-  const quality = jpegQuality === undefined ? [] : [Encoding.quality + jpegQuality];
-  if (encodings === undefined) return quality.length === 0 ? undefined : [Encoding.copyRect, Encoding.tight, Encoding.zrle, Encoding.raw, ...quality];
-  const numbers = encodings.map((name) => {
-    if (Object.hasOwn(ENCODINGS, name)) return ENCODINGS[name];
-    throw new TypeError(
-      `Cannot ask for encoding as it must be one of ${Object.keys(ENCODINGS).join(", ")}: current value is '${name}'`,
-    );
-  });
-  return [...numbers, ...quality];
 }

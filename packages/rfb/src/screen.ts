@@ -143,7 +143,10 @@ export class Screen implements Service, AsyncDisposable {
 
   get #now(): Serving {
     if (this.#serving && this.#starting) return this.#serving;
-    throw new EnvportError("closed", `Cannot use ${this.name} as it must be started: current value is 'idle'`);
+    throw new EnvportError(
+      "closed",
+      `Cannot use ${this.name} as it must be started: current value is 'idle'`,
+    );
   }
 
   async #start(signal: AbortSignal | undefined): Promise<Serving> {
@@ -168,10 +171,18 @@ export class Screen implements Service, AsyncDisposable {
     const socket = join(folder, "rfb.sock");
     const env = { ...inherited(), ...guard.env };
     const kind = this.#server();
-    const { daemons, display } = await startDisplayServer(kind, existing, { width, height, socket, authority, passwordFile, env });
+    const { daemons, display } = await startDisplayServer(kind, existing, {
+      width,
+      height,
+      socket,
+      authority,
+      passwordFile,
+      env,
+    });
     const ended = Promise.race(daemons.map(({ exited }) => exited));
     const own = { DISPLAY: display, ...(authority === undefined ? {} : { XAUTHORITY: authority }) };
-    const spare = existing === undefined && isInstalled("xmodmap") ? await clearSpareKeys({ ...env, ...own }) : 0;
+    const spare =
+      existing === undefined && isInstalled("xmodmap") ? await clearSpareKeys({ ...env, ...own }) : 0;
     const capability = this.#describe(display, kind, spare >= KEY_BUDGET, socket);
     await untilReady(capability, ended, signal);
     for (const program of run) await startProgram(program, { ...own, ...guard.env });
@@ -183,7 +194,12 @@ export class Screen implements Service, AsyncDisposable {
     return { guard, display, env: own, capability, closed };
   }
 
-  #describe(display: string, kind: "tigervnc" | "x11vnc", spareKeys: boolean, socket: string): PublishedCapability {
+  #describe(
+    display: string,
+    kind: "tigervnc" | "x11vnc",
+    spareKeys: boolean,
+    socket: string,
+  ): PublishedCapability {
     const { name, password } = this.#options;
     const number = Number(/:(\d+)/.exec(display)?.[1] ?? 0);
     const { params, ...rest } = rfbCapability({ name, url: "127.0.0.1", password, display: number });
@@ -237,7 +253,9 @@ async function untilReady(
       signal?.throwIfAborted();
       if (gone ?? performance.now() > deadline) {
         const why = gone ? "must go on running" : "must answer in time";
-        throw new EnvportError("service-failed", `Cannot start screen as its VNC server ${why}`, { cause: gone ?? error });
+        throw new EnvportError("service-failed", `Cannot start screen as its VNC server ${why}`, {
+          cause: gone ?? error,
+        });
       }
       await delay(POLL_MS, signal);
     }
@@ -258,13 +276,17 @@ async function startProgram(
   env: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
   const asked = typeof program === "object" && "command" in program ? program : { command: program };
-  const { command, cwd, env: more = {} } = asked as ScreenProgram;
+  const { command, cwd, env: more = {} } = asked;
   const [name, ...args] = typeof command === "string" ? ["sh", "-c", command] : command;
   const child = spawn(name!, args, { stdio: "ignore", cwd, env: { ...inherited(), ...more, ...env } });
   try {
     await once(child, "spawn");
   } catch (error) {
-    throw new EnvportError("service-failed", `Cannot start program on screen as it must exist: current value is '${name!}'`, { cause: error });
+    throw new EnvportError(
+      "service-failed",
+      `Cannot start program on screen as it must exist: current value is '${name!}'`,
+      { cause: error },
+    );
   }
   child.on("error", () => undefined);
   return child;
@@ -282,7 +304,9 @@ function checkOptions({ width = 1280, height = 1024, server = "auto", name, pass
     );
   }
   if (!["auto", "tigervnc", "x11vnc"].includes(server)) {
-    throw new TypeError(`Cannot make screen as 'server' must be auto, tigervnc or x11vnc: current value is '${server}'`);
+    throw new TypeError(
+      `Cannot make screen as 'server' must be auto, tigervnc or x11vnc: current value is '${server}'`,
+    );
   }
   rfbCapability({ name, url: "127.0.0.1", password });
 }

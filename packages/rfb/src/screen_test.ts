@@ -15,26 +15,34 @@ import { Screen } from "./screen.ts";
 
 const socketOf = (screen: Screen): string => (screen.capability.dial as { path: string }).path;
 
-test.each(SERVERS)("%s: the screen is at a socket that only its owner reaches, and at no port", async (server) => {
-  const { screen } = await startScreen({ server });
-  const socket = socketOf(screen);
-  assert.equal(statSync(join(socket, "..")).mode & 0o777, 0o700);
-  assert.equal(statSync(screen.env["XAUTHORITY"]!).mode & 0o777, 0o600);
-  const { stdout } = await execute("ss", ["-ltnpH"]);
-  expect(stdout).not.toMatch(/Xtigervnc|Xvfb|x11vnc/);
-});
+test.each(SERVERS)(
+  "%s: the screen is at a socket that only its owner reaches, and at no port",
+  async (server) => {
+    const { screen } = await startScreen({ server });
+    const socket = socketOf(screen);
+    assert.equal(statSync(join(socket, "..")).mode & 0o777, 0o700);
+    assert.equal(statSync(screen.env["XAUTHORITY"]!).mode & 0o777, 0o600);
+    const { stdout } = await execute("ss", ["-ltnpH"]);
+    expect(stdout).not.toMatch(/Xtigervnc|Xvfb|x11vnc/);
+  },
+);
 
 test.each(SERVERS)("%s: the display takes nobody without its cookie", async (server) => {
   const { screen } = await startScreen({ server });
   const info = (env: Record<string, string>): Promise<unknown> =>
-    execute("xdotool", ["getdisplaygeometry"], { env: { PATH: process.env["PATH"], DISPLAY: screen.display, ...env } });
+    execute("xdotool", ["getdisplaygeometry"], {
+      env: { PATH: process.env["PATH"], DISPLAY: screen.display, ...env },
+    });
   await assert.rejects(info({ XAUTHORITY: "/dev/null" }));
   expect(await info(screen.env)).toMatchObject({ stdout: "640 480\n" });
 });
 
 test.each(SERVERS)("%s: nothing outlives stop(), and the screen starts again", async (server) => {
   const folder = await makeFolder();
-  const { screen } = await startScreen({ server, run: [`echo $$ > ${folder}/pid; exec xterm -e 'setsid sleep 1000'`] });
+  const { screen } = await startScreen({
+    server,
+    run: [`echo $$ > ${folder}/pid; exec xterm -e 'setsid sleep 1000'`],
+  });
   const pid = (await readWhenThere(`${folder}/pid`)).trim();
   const socket = socketOf(screen);
   await screen.stop();
@@ -45,23 +53,35 @@ test.each(SERVERS)("%s: nothing outlives stop(), and the screen starts again", a
   expect((await connectTo(again!)).size).toEqual({ width: 640, height: 480 });
 });
 
-test.each(SERVERS)("%s: nothing outlives a server that is killed, programs in sessions of their own included", async (server) => {
-  const args = ["--import", "tsx", "--conditions=@envport/source"];
-  const child = spawn(process.execPath, [...args, join(import.meta.dirname, "_testing_screen_program.ts"), server], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-  const { env, dial } = JSON.parse(line);
-  const alive = async (): Promise<string[]> => {
-    const { stdout } = await execute("sh", ["-c", `grep -lsz "^XAUTHORITY=${env.XAUTHORITY}\\$" /proc/[0-9]*/environ || true`]);
-    return stdout.trim().split("\n").filter(Boolean);
-  };
-  await until("the program runs", async () => ((await alive()).length >= 2 ? true : undefined));
-  child.kill("SIGKILL");
-  const folder = join(dial.path, "..");
-  await until("all is gone", async () => ((await alive()).length === 0 && !existsSync(folder) ? true : undefined));
-});
+test.each(SERVERS)(
+  "%s: nothing outlives a server that is killed, programs in sessions of their own included",
+  async (server) => {
+    const args = ["--import", "tsx", "--conditions=@envport/source"];
+    const child = spawn(
+      process.execPath,
+      [...args, join(import.meta.dirname, "_testing_screen_program.ts"), server],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+    const { env, dial } = JSON.parse(line);
+    const alive = async (): Promise<string[]> => {
+      const { stdout } = await execute("sh", [
+        "-c",
+        `grep -lsz "^XAUTHORITY=${env.XAUTHORITY}\\$" /proc/[0-9]*/environ || true`,
+      ]);
+      return stdout.trim().split("\n").filter(Boolean);
+    };
+    await until("the program runs", async () => ((await alive()).length >= 2 ? true : undefined));
+    child.kill("SIGKILL");
+    const folder = join(dial.path, "..");
+    await until("all is gone", async () =>
+      (await alive()).length === 0 && !existsSync(folder) ? true : undefined,
+    );
+  },
+);
 
 test.each(SERVERS)("%s: a password is asked for where one was set", async (server) => {
   const { capability } = await startScreen({ server, password: "s3cret" });

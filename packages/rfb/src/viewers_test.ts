@@ -7,7 +7,12 @@ import { compare, connectTo, grab, paint, startScreen, startXterm, tap, until } 
 const rfb2 = createRequire(import.meta.url)("rfb2");
 
 test("rfb2, a client of another family, sees on our screen what xwd sees", async () => {
-  const { screen, capability } = await startScreen({ server: "tigervnc", width: 320, height: 240, password: "s3cret" });
+  const { screen, capability } = await startScreen({
+    server: "tigervnc",
+    width: 320,
+    height: 240,
+    password: "s3cret",
+  });
   await paint(screen, 2);
   const { port } = await tap(capability);
   const pixels = new Uint8Array(320 * 240 * 4);
@@ -15,14 +20,17 @@ test("rfb2, a client of another family, sees on our screen what xwd sees", async
   const client = rfb2.createConnection({ host: "127.0.0.1", port, password: "s3cret" });
   onTestFinished(() => void client.end());
   client.on("error", () => undefined);
-  client.on("rect", (rect: { encoding: number; x: number; y: number; width: number; height: number; data: Buffer }) => {
-    if (rect.encoding !== 0) return;
-    for (let row = 0; row < rect.height; row++) {
-      const line = rect.data.subarray(row * rect.width * 4, (row + 1) * rect.width * 4);
-      pixels.set(line, ((rect.y + row) * 320 + rect.x) * 4);
-    }
-    painted += rect.width * rect.height;
-  });
+  client.on(
+    "rect",
+    (rect: { encoding: number; x: number; y: number; width: number; height: number; data: Buffer }) => {
+      if (rect.encoding !== 0) return;
+      for (let row = 0; row < rect.height; row++) {
+        const line = rect.data.subarray(row * rect.width * 4, (row + 1) * rect.width * 4);
+        pixels.set(line, ((rect.y + row) * 320 + rect.x) * 4);
+      }
+      painted += rect.width * rect.height;
+    },
+  );
   await until("it has the whole picture", () => (painted >= 320 * 240 ? true : undefined));
   // It asks for blue first.
   for (let i = 0; i < pixels.length; i += 4) [pixels[i], pixels[i + 2]] = [pixels[i + 2]!, pixels[i]!];
@@ -34,7 +42,13 @@ test("a TigerVNC viewer shows our screen, and what is typed and clicked in it ar
   await paint(screen, 4);
   const { screen: outer, capability: outerCapability } = await startScreen({ width: 640, height: 480 });
   const { path } = capability.dial as { path: string };
-  await outer.spawn(["xtigervncviewer", "-RemoteResize=0", "-Geometry=640x480+0+0", "-SecurityTypes=None", path]);
+  await outer.spawn([
+    "xtigervncviewer",
+    "-RemoteResize=0",
+    "-Geometry=640x480+0+0",
+    "-SecurityTypes=None",
+    path,
+  ]);
   const watcher = await connectTo(outerCapability);
   const inner = await connectTo(capability);
   const wanted = (await grab(screen)).rgb;
