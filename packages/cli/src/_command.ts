@@ -34,7 +34,7 @@ export interface ArgumentSpec extends Completable {
 /** What a command gets to run with. */
 export interface CommandContext {
   readonly output: Output;
-  /** Aborts on SIGINT and SIGTERM, unless the command handles them itself. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP, unless the command handles them itself. */
   readonly signal: AbortSignal;
   /** Every command, for those that tell of them. */
   readonly commands: readonly Command[];

@@ -1,6 +1,9 @@
 import { ExitCode } from "./exit_code.ts";
 
-/** SIGINT and SIGTERM as an abort signal: the first one lets a command clean up, the second one ends it at once. */
+/** SIGHUP is a terminal that was closed. */
+const NAMES = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The signals that ask a command to end, as an abort signal: the first one lets a command clean up, the second one ends it at once. */
 export class Signals {
   /** What the process ends with once a signal has come. */
   exitCode: number | undefined;
@@ -12,11 +15,11 @@ export class Signals {
   }
 
   listen(): void {
-    process.on("SIGINT", this.#onSignal).on("SIGTERM", this.#onSignal);
+    for (const name of NAMES) process.on(name, this.#onSignal);
   }
 
   stop(): void {
-    process.off("SIGINT", this.#onSignal).off("SIGTERM", this.#onSignal);
+    for (const name of NAMES) process.off(name, this.#onSignal);
   }
 
   readonly #onSignal = (name: NodeJS.Signals): void => {

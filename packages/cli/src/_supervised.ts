@@ -4,6 +4,8 @@ export type FromChild = { type: "file"; file: string } | ({ type: "listening" } 
 /** Where it is served, and what, for people. */
 export interface Listening {
   readonly url: string;
+  /** 0 of a unix socket. */
+  readonly port: number;
   readonly summary: string;
 }
 

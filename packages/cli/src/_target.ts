@@ -1,8 +1,9 @@
 import type { Client, ConnectOptions } from "@envport/client";
 import { connect } from "@envport/client";
-import { EnvportError } from "@envport/wire";
+import { EnvportError, ErrorCode, ProtocolError, formatEndpointUrl, parseEndpointUrl } from "@envport/wire";
 import type { CommandContext, OptionSpec } from "./_command.ts";
-import { Failure, usage } from "./_failure.ts";
+import { CONNECT_OPTIONS, readConnectOptions, waitOf } from "./_connect_options.ts";
+import { Failure, messageOf, usage } from "./_failure.ts";
 import type { Invocation } from "./_invocation.ts";
 import { parseModuleRef } from "./_module_ref.ts";
 import { ServeChild } from "./_serve_child.ts";
@@ -14,15 +15,6 @@ export const DEFAULT_URL = "tcp://127.0.0.1:8765";
 const WAIT_LONGER = "is it served there? --wait <seconds> waits longer";
 const SERVE_ONE = "serve one with envport serve <file>, or say --url <url> or --source <file>";
 
-/** How long an environment may take to answer, in seconds. */
-const DEFAULT_WAIT = 3;
-
-export const WAIT_OPTION: OptionSpec = {
-  name: "wait",
-  value: "seconds",
-  summary: `How long an environment that does not answer yet is waited for [${String(DEFAULT_WAIT)}]`,
-};
-
 /** The options of commands that attach to a served environment, or spawn one. */
 export const TARGET_OPTIONS: readonly OptionSpec[] = [
   { name: "url", short: "u", value: "url", summary: `A served environment [${DEFAULT_URL}]` },
@@ -33,11 +25,12 @@ export const TARGET_OPTIONS: readonly OptionSpec[] = [
     files: "file",
     summary: "Serve this module (file[:name]) for the time of the command instead",
   },
-  WAIT_OPTION,
+  ...CONNECT_OPTIONS,
 ];
 
 /** An environment that a command works on. */
 export interface Target {
+  /** Whole: with scheme and port. */
   readonly url: string;
   /** Whether it was spawned for this command and ends with it. */
   readonly isSpawned: boolean;
@@ -63,6 +56,8 @@ export async function openTarget(invocation: Invocation, context: CommandContext
     ...(context.output.json ? ["--json"] : []),
     ...(context.output.verbose ? ["--verbose"] : []),
   ];
+  // Nothing of the caller's secrets reaches the environment that is spawned.
+  readConnectOptions(invocation);
   const child = new ServeChild({ words: [target, "--port", "0", ...modes] });
   const stop = (): void => void child.stop();
   context.signal.addEventListener("abort", stop, { once: true });
@@ -77,18 +72,20 @@ export async function openTarget(invocation: Invocation, context: CommandContext
 
 /** A served environment by its url. */
 export function servedTarget(
-  url: string,
+  address: string,
   invocation: Invocation,
   { output, signal }: CommandContext,
   remedy: string = WAIT_LONGER,
 ): Target {
-  const wait = invocation.number("wait", { min: 0, max: 86_400 }) ?? DEFAULT_WAIT;
+  const url = toUrl(address);
+  const wait = waitOf(invocation);
+  const given = readConnectOptions(invocation);
   return {
     url,
     isSpawned: false,
     connect: async (options) => {
       try {
-        return await connect(url, { readyTimeout: wait * 1000, signal, logger: output, ...options });
+        return await connect(url, { ...given, signal, logger: output, ...options });
       } catch (error) {
         throw explain(error, { url, wait, remedy });
       }
@@ -97,13 +94,26 @@ export function servedTarget(
   };
 }
 
+/** The whole url of an address that may lack its scheme or port. */
+function toUrl(address: string): string {
+  try {
+    return formatEndpointUrl(parseEndpointUrl(address));
+  } catch (error) {
+    throw usage(messageOf(error));
+  }
+}
+
 function explain(
   error: unknown,
   { url, wait, remedy }: { url: string; wait: number; remedy: string },
 ): unknown {
   const { cause } = error as { cause?: unknown };
-  // A url that cannot be read.
+  // Such as a key that is none.
   if (error instanceof TypeError) return usage(error.message);
+  if (error instanceof ProtocolError && error.code === ErrorCode.Unauthorized) {
+    const message = `Cannot connect to ${url} as it asks for another access token: say --token-file <file>, or set ENVPORT_TOKEN`;
+    return new Failure("unauthorized", message, { cause: error, exitCode: ExitCode.CannotConnect });
+  }
   if (!(error instanceof EnvportError) || error.code !== "not-ready") return error;
   const reason = (cause as NodeJS.ErrnoException | undefined)?.code;
   const within = wait === 0 ? "" : ` within ${String(wait)} s`;

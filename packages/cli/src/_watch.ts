@@ -10,8 +10,8 @@ import { ExitCode } from "./exit_code.ts";
 /** What is served, and how. */
 export interface WatchOptions {
   readonly ref: ModuleRef;
-  /** The port that was asked for; the one that was bound first is kept. */
-  readonly port: number;
+  /** The port that was asked for; the one that was bound first is kept. Undefined where `words` say the address. */
+  readonly port: number | undefined;
   /** Further words of `envport serve`. */
   readonly words: readonly string[];
 }
@@ -36,13 +36,13 @@ export async function serveWatched({ ref, port, words }: WatchOptions, output: O
     const changed = files.next();
     files.isBroad = false;
     const child = new ServeChild({
-      words: [target, "--port", String(bound ?? port), ...words],
+      words: [target, ...(port === undefined ? [] : ["--port", String(bound ?? port)]), ...words],
       onFile: (file) => files.add(file),
     });
-    const announce = ({ url, summary }: Listening): void => {
-      output.note(summary);
+    const announce = (listening: Listening): void => {
+      output.note(listening.summary);
       if (bound !== undefined) return;
-      bound = Number(/:(\d+)$/.exec(url)![1]);
+      bound = listening.port;
       output.line(`HUD_SERVE_PORT=${String(bound)}`);
     };
     child.ready.then(announce, () => {

@@ -2,14 +2,15 @@ import type { Client, TaskInfo } from "@envport/client";
 import { SECRETS_OPTION, toPrintable } from "../_bindings.ts";
 import type { Command } from "../_command.ts";
 import { argumentLines, columns } from "../_describe_schema.ts";
-import { DEFAULT_URL, WAIT_OPTION, servedTarget } from "../_target.ts";
+import { CONNECT_OPTIONS } from "../_connect_options.ts";
+import { DEFAULT_URL, servedTarget } from "../_target.ts";
 
 /** `envport connect` */
 export const connectCommand: Command = {
   path: "connect",
   summary: "Show what an environment has: tasks with their arguments, bindings",
   arguments: [{ name: "url", optional: true, summary: `Where it is served [${DEFAULT_URL}]` }],
-  options: [SECRETS_OPTION, WAIT_OPTION],
+  options: [SECRETS_OPTION, ...CONNECT_OPTIONS],
   examples: [
     ["connect", "The one that is served on port 8765"],
     ["connect tcp://127.0.0.1:9000 --wait 60", "Wait for one that is just being started"],

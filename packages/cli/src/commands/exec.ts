@@ -4,7 +4,8 @@ import type { Command } from "../_command.ts";
 import { usage } from "../_failure.ts";
 import { exitCodeOf } from "../_exit_code_of.ts";
 import type { Invocation } from "../_invocation.ts";
-import { WAIT_OPTION, servedTarget } from "../_target.ts";
+import { CONNECT_OPTIONS } from "../_connect_options.ts";
+import { servedTarget } from "../_target.ts";
 import { hasTerminal, joinTerminal, terminalSize } from "../_terminal.ts";
 import { ExitCode } from "../exit_code.ts";
 
@@ -31,7 +32,7 @@ export const execCommand: Command = {
     },
     { name: "tty", short: "t", summary: "Run it in a terminal" },
     { name: "no-stdin", short: "n", summary: "Leave standard input alone" },
-    WAIT_OPTION,
+    ...CONNECT_OPTIONS,
   ],
   examples: [
     ["exec 127.0.0.1:8765 -- ls -l", "One program"],

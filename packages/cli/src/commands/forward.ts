@@ -2,7 +2,8 @@ import { SECRETS_OPTION } from "../_bindings.ts";
 import type { Command } from "../_command.ts";
 import { usage } from "../_failure.ts";
 import { keepForwarding } from "../_keep_forwarding.ts";
-import { WAIT_OPTION, servedTarget } from "../_target.ts";
+import { CONNECT_OPTIONS } from "../_connect_options.ts";
+import { servedTarget } from "../_target.ts";
 
 /** `envport forward` */
 export const forwardCommand: Command = {
@@ -14,7 +15,7 @@ export const forwardCommand: Command = {
     { name: "url", summary: "Where the environment is served" },
     { name: "binding", optional: true, many: true, summary: "Names, protocols or their families [all]" },
   ],
-  options: [SECRETS_OPTION, WAIT_OPTION],
+  options: [SECRETS_OPTION, ...CONNECT_OPTIONS],
   examples: [
     ["forward tcp://127.0.0.1:8765", "All of them"],
     ["forward 127.0.0.1:8765 shell tools", "Two of them"],

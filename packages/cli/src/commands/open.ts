@@ -4,7 +4,8 @@ import { SECRETS_OPTION } from "../_bindings.ts";
 import type { Command } from "../_command.ts";
 import { exitCodeOf } from "../_exit_code_of.ts";
 import { keepForwarding } from "../_keep_forwarding.ts";
-import { WAIT_OPTION, servedTarget } from "../_target.ts";
+import { CONNECT_OPTIONS } from "../_connect_options.ts";
+import { servedTarget } from "../_target.ts";
 import { hasTerminal, joinTerminal, terminalSize } from "../_terminal.ts";
 
 /** `envport open` */
@@ -20,7 +21,7 @@ export const openCommand: Command = {
   options: [
     { name: "address", summary: "Print the address of an ssh binding, too" },
     SECRETS_OPTION,
-    WAIT_OPTION,
+    ...CONNECT_OPTIONS,
   ],
   examples: [
     ["open 127.0.0.1:8765 shell", "A shell where the agent works"],

@@ -5,15 +5,13 @@ import type { Environment, ServeOptions } from "@envport/server";
 import type { Command } from "../_command.ts";
 import { usage } from "../_failure.ts";
 import { findEnvironment } from "../_find_environment.ts";
-import type { Invocation } from "../_invocation.ts";
 import { loadModule } from "../_load_module.ts";
 import type { ModuleRef } from "../_module_ref.ts";
 import { parseModuleRef } from "../_module_ref.ts";
 import type { Output } from "../_output.ts";
+import { SERVE_OPTIONS, readServeOptions, serveWords } from "../_serve_options.ts";
 import { supervisor } from "../_supervised.ts";
 import { serveWatched } from "../_watch.ts";
-
-const DEFAULT_PORT = 8765;
 
 /** `envport serve` */
 export const serveCommand: Command = {
@@ -30,21 +28,11 @@ export const serveCommand: Command = {
     },
   ],
   options: [
-    {
-      name: "port",
-      short: "p",
-      value: "port",
-      summary: `Port to listen on; 0 is any that is free [${String(DEFAULT_PORT)}]`,
-    },
-    { name: "host", value: "host", summary: "Address to listen on [127.0.0.1]" },
-    {
-      name: "insecure",
-      summary: "Let everyone in who reaches a --host that is not loopback: they can run tasks",
-    },
+    ...SERVE_OPTIONS,
     {
       name: "watch",
       short: "w",
-      summary: "Start again, on the same port, when a file of the environment changes",
+      summary: "Start again, on the same --port, when a file of the environment changes",
     },
   ],
   examples: [
@@ -52,28 +40,21 @@ export const serveCommand: Command = {
     ["serve env.ts --watch", "The same while writing it"],
     ["serve envs.ts:coder --port 0", "One of several exports, on any port"],
     ["serve --host 0.0.0.0 --insecure", "env.ts of this folder, in a container that is shielded otherwise"],
+    ["serve env.ts --listen unix:///run/env.sock", "On a socket instead of a port"],
+    ["serve --host 0.0.0.0 --token-file token.txt", "For those who have the token"],
   ],
   handlesSignals: true,
   async run(invocation, { output }) {
     const ref = parseModuleRef(invocation.optionalArgument("file[:name]") ?? ".", "env");
-    const port = invocation.number("port", { integer: true, min: 0, max: 65_535 }) ?? DEFAULT_PORT;
-    const options = { host: invocation.option("host"), port, insecure: invocation.flag("insecure") };
+    const options = readServeOptions(invocation);
+    const { port } = options;
     if (invocation.flag("watch"))
-      return await serveWatched({ ref, port, words: wordsOf(invocation) }, output);
+      return await serveWatched({ ref, port, words: serveWords(invocation) }, output);
     await serveHere(ref, options, output);
     // From here on signals decide.
     return await new Promise<never>(() => undefined);
   },
 };
-
-/** The words that a watched process gets, without file and port. */
-function wordsOf(invocation: Invocation): string[] {
-  const host = invocation.option("host");
-  const flags = ["insecure", "json", "verbose"]
-    .filter((name) => invocation.flag(name))
-    .map((name) => `--${name}`);
-  return [...(host === undefined ? [] : ["--host", host]), ...flags];
-}
 
 async function serveHere(ref: ModuleRef, options: ServeOptions, output: Output): Promise<void> {
   const parent = supervisor();
@@ -84,20 +65,23 @@ async function serveHere(ref: ModuleRef, options: ServeOptions, output: Output):
   const { serve } = await serverOf(ref.file);
   try {
     const server = await serve(env, { ...options, signals: true, logger: output });
-    const summary = describe(env, server.url);
+    const { port, urls } = server;
+    const summary = describe(env, urls);
     if (parent) {
-      parent.tell({ type: "listening", url: server.url, summary });
+      parent.tell({ type: "listening", url: server.url, port, summary });
       return;
     }
-    output.line(`HUD_SERVE_PORT=${String(server.port)}`);
+    output.line(`HUD_SERVE_PORT=${String(port)}`);
     output.note(summary);
   } catch (error) {
-    if (!(error instanceof TypeError) || options.host === undefined || options.insecure) throw error;
-    throw usage(
-      `Cannot serve on host '${options.host}' without --insecure, as everyone who reaches it could run tasks: leave --host away, or say --insecure in a container that is shielded otherwise`,
-    );
+    if (!(error instanceof TypeError)) throw error;
+    throw usage(error.message.replace(/: bind 127\.0\.0\.1, set tokens, .*/, REMEDY));
   }
 }
+
+/** What to do about an address that everyone reaches, in words of the command line. */
+const REMEDY =
+  ": say 127.0.0.1, --token-file, or --tls-ca with tls:// or wss://; or --insecure in a container that is shielded otherwise";
 
 /** The server that stands beside the environment, so that both are of one version; else our own. */
 async function serverOf(file: string): Promise<typeof import("@envport/server")> {
@@ -110,10 +94,10 @@ async function serverOf(file: string): Promise<typeof import("@envport/server")>
 }
 
 /** What is served where, for people. */
-function describe(env: Environment, url: string): string {
+function describe(env: Environment, urls: readonly string[]): string {
   const tasks = [...env.templates.keys()];
   const bindings = env.capabilities.map(({ name, protocol }) => `${name} (${protocol})`);
-  return `${env.name} ${env.version} is served at ${url}
+  return `${env.name} ${env.version} is served at ${urls.join(", ")}
   tasks     ${tasks.join(", ") || "none"}
   bindings  ${bindings.join(", ") || "none"}`;
 }

@@ -143,7 +143,9 @@ test(
     expect(busy.stderr).toMatch(/\(EADDRINUSE\): choose another .*\n$/);
     const open = await envport(["serve", "env.ts", "--host", "0.0.0.0"], { cwd: folder });
     expect(open).toMatchObject({ code: 2, stdout: "" });
-    expect(open.stderr).toMatch(/Cannot serve on host '0\.0\.0\.0' without --insecure, as everyone .*\n$/);
+    expect(open.stderr).toMatch(
+      /Cannot serve on host '0\.0\.0\.0' as everyone .*: say 127\.0\.0\.1, --token-file, .* or --insecure in a .*\n$/,
+    );
   },
 );
 

@@ -104,7 +104,7 @@ async function gradeParked(
     return await client.grade(answer, { adopt: true, signal });
   }
   const sessions = new RememberedSessions();
-  const url = target.url.includes("://") ? target.url : `tcp://${target.url}`;
+  const { url } = target;
   const session = invocation.option("session") ?? sessions.find(url, id);
   if (session === undefined) throw notStarted(id, url);
   await using client = await resume(target, session, id);

@@ -30,7 +30,7 @@ export const taskStartCommand: Command = {
     const args = parseArguments(invocation.option("args"));
     const sessions = new RememberedSessions();
     await using target = await openTarget(invocation, context);
-    await using client = await connectAgain(target, sessions.find(urlOf(target), id));
+    await using client = await connectAgain(target, sessions.find(target.url, id));
     const task = await startTask(client, id, args, { signal });
     if (!target.isSpawned) sessions.remember(client.url, id, client.sessionId, output);
     const value = { url: client.url, task: id, session: client.sessionId, ...task.frame };
@@ -46,10 +46,6 @@ const ENDED =
 function gradeLine(id: string, url: string): string {
   const where = url === DEFAULT_URL ? "" : ` --url ${url}`;
   return `(Grade it with: envport task grade ${id} --answer <text>${where})`;
-}
-
-function urlOf({ url }: Target): string {
-  return url.includes("://") ? url : `tcp://${url}`;
 }
 
 /** Comes back to the session that the last start of this task made, so that that one is cleaned up first. */
