@@ -6,5 +6,5 @@ import { ExitCode } from "./exit_code.ts";
 export function exitCodeOf({ code, signal }: ExitStatus): number {
   if (code !== null) return code;
   const number = (os.constants.signals as Record<string, number | undefined>)[signal ?? ""];
-  return number === undefined ? ExitCode.NotRun : 128 + number;
+  return number === undefined ? ExitCode.notRun : 128 + number;
 }

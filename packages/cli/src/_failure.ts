@@ -15,13 +15,13 @@ export class Failure extends Error {
   constructor(code: string, message: string, options: ErrorOptions & { exitCode?: number } = {}) {
     super(message, options);
     this.code = code;
-    this.exitCode = options.exitCode ?? ExitCode.Failed;
+    this.exitCode = options.exitCode ?? ExitCode.failed;
   }
 }
 
 /** The command line makes no sense. */
 export function usage(message: string): Failure {
-  return new Failure("usage", message, { exitCode: ExitCode.Usage });
+  return new Failure("usage", message, { exitCode: ExitCode.usage });
 }
 
 /** Errors of these codes mean that there is no environment to speak to, or no longer. */
@@ -36,7 +36,7 @@ export function toFailure(error: unknown): Failure {
     return new Failure(type, error.message, { cause });
   }
   if (error instanceof EnvportError) {
-    const exitCode = CONNECTION_CODES.includes(error.code) ? ExitCode.CannotConnect : ExitCode.Failed;
+    const exitCode = CONNECTION_CODES.includes(error.code) ? ExitCode.cannotConnect : ExitCode.failed;
     return new Failure(error.code, error.message, { cause, exitCode });
   }
   const message = error instanceof Error ? error.message || error.name : String(error);

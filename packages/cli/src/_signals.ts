@@ -23,7 +23,7 @@ export class Signals {
   }
 
   readonly #onSignal = (name: NodeJS.Signals): void => {
-    const code = name === "SIGINT" ? ExitCode.Interrupted : ExitCode.Terminated;
+    const code = name === "SIGINT" ? ExitCode.interrupted : ExitCode.terminated;
     if (this.exitCode !== undefined) process.exit(code);
     this.exitCode = code;
     this.#controller.abort(new Error(`ended by ${name}`));

@@ -110,13 +110,13 @@ function explain(
   const { cause } = error as { cause?: unknown };
   // Such as a key that is none.
   if (error instanceof TypeError) return usage(error.message);
-  if (error instanceof ProtocolError && error.code === ErrorCode.Unauthorized) {
+  if (error instanceof ProtocolError && error.code === ErrorCode.unauthorized) {
     const message = `Cannot connect to ${url} as it asks for another access token: say --token-file <file>, or set ENVPORT_TOKEN`;
-    return new Failure("unauthorized", message, { cause: error, exitCode: ExitCode.CannotConnect });
+    return new Failure("unauthorized", message, { cause: error, exitCode: ExitCode.cannotConnect });
   }
   if (!(error instanceof EnvportError) || error.code !== "not-ready") return error;
   const reason = (cause as NodeJS.ErrnoException | undefined)?.code;
   const within = wait === 0 ? "" : ` within ${String(wait)} s`;
   const message = `Cannot connect to ${url} as no environment answered${within}${reason === undefined ? "" : ` (${reason})`}: ${remedy}`;
-  return new Failure("not-ready", message, { cause: error, exitCode: ExitCode.CannotConnect });
+  return new Failure("not-ready", message, { cause: error, exitCode: ExitCode.cannotConnect });
 }

@@ -56,5 +56,5 @@ export async function serveWatched({ ref, port, words }: WatchOptions, output: O
   }
   files.close();
   signals.stop();
-  return ExitCode.Ok;
+  return ExitCode.ok;
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -99,3 +100,23 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(message);
 });
+
+test(
+  "tls:// is served with a certificate, and connected to with its authority",
+  { timeout: 60_000 },
+  async () => {
+    const folder = project(["env.ts", "greeting.ts"]);
+    const words =
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost";
+    const names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"];
+    execFileSync("openssl", [...words.split(" "), ...names], { cwd: folder, stdio: "ignore" });
+    const keys = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    const server = start(["serve", "env.ts", "--listen", "tls://localhost:0", ...keys], { cwd: folder });
+    const [, port] = await server.until("stdout", /HUD_SERVE_PORT=(\d+)\n/);
+    const list = ["task", "list", "-q", "--url", `tls://localhost:${port!}`, "--wait", "0"];
+    expect((await envport([...list, "--ca", path.join(folder, "cert.pem")])).stdout).toMatch(/^greet\n/);
+    const distrusted = await envport(list);
+    expect(distrusted.code).not.toBe(0);
+    expect(distrusted.stderr).toMatch(/certificate/i);
+  },
+);

@@ -40,7 +40,7 @@ export const execCommand: Command = {
     ["exec -t 127.0.0.1:8765 -- vi notes.txt", "One that wants a terminal"],
   ],
   handlesSignals: true,
-  failureExitCode: ExitCode.NotRun,
+  failureExitCode: ExitCode.notRun,
   async run(invocation, context) {
     const wantsTerminal = invocation.flag("tty");
     if (wantsTerminal && !hasTerminal())

@@ -47,9 +47,9 @@ export const runCommand: Command = {
     const { url, environment, sessionId: session } = client;
     report.tell({ event: "connected", url, environment, session });
     const score = await episode(client, { id, args, agent, folder: path.dirname(ref.file), report, context });
-    if (minScore === undefined || score >= minScore) return ExitCode.Ok;
+    if (minScore === undefined || score >= minScore) return ExitCode.ok;
     context.output.note(`The score is below ${String(minScore)}`);
-    return ExitCode.LowScore;
+    return ExitCode.lowScore;
   },
 };
 
