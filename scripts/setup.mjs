@@ -20,6 +20,7 @@ const OLDEST_NODE = [20, 19];
 const PROGRAMS = {
   start: [
     { program: "bwrap", packages: everywhere("bubblewrap") },
+    { program: "chromium", packages: everywhere("chromium") },
     {
       program: "script",
       packages: {

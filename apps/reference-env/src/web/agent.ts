@@ -3,14 +3,8 @@ import type { CdpPage } from "@envport/cdp";
 import type { Client } from "@envport/client";
 import { once } from "node:events";
 import type { Journal } from "../journal.ts";
-import { choose, readPrompt } from "./wish.ts";
+import { READ_TABLE, choose, readPrompt } from "./wish.ts";
 import type { Row, Wish } from "./wish.ts";
-
-/** Reads the table in the page. */
-const READ_TABLE = `[...document.querySelectorAll("tr[data-plot]")].map((row) => {
-  const [id, area, light, price] = [...row.cells].map((cell) => cell.textContent.trim());
-  return { id, area: parseFloat(area), light, price: parseFloat(price) };
-})`;
 
 /**
  * An agent without a model: it reads the table of plots in the browser, fills the form, says yes to the dialog, reads the

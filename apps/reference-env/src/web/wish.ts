@@ -16,6 +16,12 @@ export interface Row {
   price: number;
 }
 
+/** Reads the table of plots in the page: an array of rows. */
+export const READ_TABLE: string = `[...document.querySelectorAll("tr[data-plot]")].map((row) => {
+  const [id, area, light, price] = [...row.cells].map((cell) => cell.textContent.trim());
+  return { id, area: parseFloat(area), light, price: parseFloat(price) };
+})`;
+
 const PROMPT_REGEXP = /At (\S+) reserve .* at least (\d+) m² for (.+) \((\S+)\), for (\d+) months/;
 
 /** @throws {Error} If the prompt says something else than expected. */
