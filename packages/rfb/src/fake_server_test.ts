@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { RfbClient } from "./rfb_client.ts";
+
+const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
+const FORMAT = "20 18 00 01 00ff 00ff 00ff 00 08 10 000000";
+
+interface Fake {
+  readonly capability: { name: string; protocol: string; url: string; params: Record<string, unknown> };
+  /** What the client has said since the handshake. */
+  readonly said: () => Buffer;
+}
+
+/** A server of a few pixels that is scripted, for what real ones do only now and then. */
+async function fake(name: string, talk: (socket: Socket) => void, params = {}): Promise<Fake> {
+  const said: Buffer[] = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    let phase = 0;
+    socket.write("RFB 003.008\n");
+    socket.on("data", (chunk: Buffer) => {
+      if (phase === 0) socket.write(hex("01 01"));
+      else if (phase === 1) socket.write(hex("00000000"));
+      else if (phase === 2) {
+        const title = Buffer.from(name);
+        socket.write(
+          Buffer.concat([hex(`0002 0001 ${FORMAT}`), hex(title.length.toString(16).padStart(8, "0")), title]),
+        );
+        talk(socket);
+      } else said.push(chunk);
+      phase++;
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const capability = {
+    name: "screen",
+    protocol: "rfb/3.8",
+    url: `rfb://127.0.0.1:${port}`,
+    params: params as never,
+  };
+  return { capability, said: () => Buffer.concat(said) };
+}
+
+/** An update with the two pixels of the screen in raw. */
+const PICTURE = "00 00 0001 0000 0000 0002 0001 00000000 01020300 04050600";
+
+test("a first update without a pixel is asked for again, and the first picture is whole", async () => {
+  const { capability, said } = await fake("quiet", (socket) => {
+    socket.write(hex("00 00 0001 0000 0000 0000 0000 ffffff11"));
+    setTimeout(() => socket.write(hex(PICTURE)), 50);
+  });
+  await using client = await RfbClient.connect(capability);
+  const { data } = await client.frame({ fresh: false });
+  assert.deepEqual([...data], [1, 2, 3, 255, 4, 5, 6, 255]);
+  const requests = said()
+    .toString("hex")
+    .match(/0300000000000002000[1]/g);
+  assert.ok((requests?.length ?? 0) >= 2, "the whole screen was not asked for twice");
+});
+
+test("to QEMU, keys are sent as keys, with Shift around what needs it", async () => {
+  const { capability, said } = await fake("QEMU (test)", (socket) => {
+    socket.write(hex("00 00 0001 0000 0000 0000 0000 fffffefe"));
+    socket.write(hex(PICTURE));
+    // Answers to barriers.
+    socket.on("data", (chunk: Buffer) => {
+      if (chunk.includes(hex("03 00 0000 0000 0001 0001"))) socket.write(hex(PICTURE));
+    });
+  });
+  await using client = await RfbClient.connect(capability);
+  await client.type("_a");
+  const event = (down: number, keysym: string, keycode: string): string =>
+    `ff00000${down}${keysym}${keycode}`;
+  const expected = [
+    event(1, "0000ffe1", "0000002a"),
+    event(1, "0000005f", "0000000c"),
+    event(0, "0000005f", "0000000c"),
+    event(0, "0000ffe1", "0000002a"),
+    event(1, "00000061", "0000001e"),
+    event(0, "00000061", "0000001e"),
+  ].join("");
+  expect(said().toString("hex")).toContain(expected);
+});
+
+test("a server that goes silent, goes away or answers as a web server is told apart, in time", async () => {
+  const silent = await fake("silent", () => undefined);
+  await assert.rejects(RfbClient.connect(silent.capability, { readyTimeout: 150 }), { code: "timeout" });
+  const gone = await fake("gone", (socket) => socket.destroy());
+  await assert.rejects(RfbClient.connect(gone.capability), { code: "connection-lost" });
+  const web = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1");
+  onTestFinished(() => void web.close());
+  await once(web, "listening");
+  const url = `rfb://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  await assert.rejects(RfbClient.connect({ ...gone.capability, url }), { code: "protocol-violation" });
+  await assert.rejects(RfbClient.connect({ ...gone.capability, protocol: "ssh/2" }), {
+    code: "invalid-value",
+  });
+});
+
+test("connect() is given up by its signal, and the socket is closed", async () => {
+  let closed: Promise<unknown> | undefined;
+  const { capability } = await fake("silent", (socket) => (closed = once(socket, "close")));
+  await assert.rejects(RfbClient.connect(capability, { signal: AbortSignal.timeout(100) }), {
+    name: "TimeoutError",
+  });
+  await closed;
+});
+
+test("text that a Latin-1 server cannot take is refused, not spoilt", async () => {
+  const { capability, said } = await fake("latin", (socket) => {
+    socket.write(hex(PICTURE));
+    socket.on("data", (chunk: Buffer) => {
+      if (chunk.includes(hex("03 00 0000 0000 0001 0001"))) socket.write(hex(PICTURE));
+    });
+  });
+  await using client = await RfbClient.connect(capability);
+  await assert.rejects(client.writeClipboard("€"), { code: "unsupported", message: /'€'$/ });
+  await client.writeClipboard("grüße");
+  expect(said().toString("hex")).toContain(hex("06 000000 00000005 6772fcdf65").toString("hex"));
+});
