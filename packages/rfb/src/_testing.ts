@@ -1,5 +1,5 @@
 /** Real screens and X programs for the tests. */
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -217,21 +217,23 @@ export function atPort(capability: PublishedCapability, port: number): Published
   return { ...rest, url: `rfb://127.0.0.1:${String(port)}` };
 }
 
-/** Processes whose command line holds a word, by their ids. */
-export async function processesWith(word: string): Promise<string[]> {
-  const child = spawn("grep", ["-lsa", word, ...(await commandLines())], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let text = "";
-  child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  await once(child, "close");
-  return text
-    .split("\n")
-    .flatMap((line) => /^\/proc\/(\d+)/.exec(line)?.[1] ?? [])
-    .filter((pid) => Number(pid) !== child.pid);
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, "close");
+  return port;
 }
 
-async function commandLines(): Promise<string[]> {
-  const { stdout } = await execute("sh", ["-c", "ls -d /proc/[0-9]*/cmdline"]);
-  return stdout.trim().split("\n");
+/** True once something listens there. */
+export async function canConnect(port: number): Promise<true | undefined> {
+  const socket = connect({ host: "127.0.0.1", port });
+  const answered = await once(socket, "connect").then(
+    () => true as const,
+    () => undefined,
+  );
+  socket.destroy();
+  return answered;
 }

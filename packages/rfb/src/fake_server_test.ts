@@ -104,12 +104,15 @@ test("a server that goes silent, goes away or answers as a web server is told ap
 });
 
 test("connect() is given up by its signal, and the socket is closed", async () => {
-  let closed: Promise<unknown> | undefined;
-  const { capability } = await fake("silent", (socket) => (closed = once(socket, "close")));
+  const closed: Promise<unknown>[] = [];
+  const { capability } = await fake("silent", (socket) => {
+    closed.push(once(socket, "close"));
+  });
   await assert.rejects(RfbClient.connect(capability, { signal: AbortSignal.timeout(100) }), {
     name: "TimeoutError",
   });
-  await closed;
+  await Promise.all(closed);
+  assert.equal(closed.length, 1);
 });
 
 test("text that a Latin-1 server cannot take is refused, not spoilt", async () => {

@@ -2,7 +2,20 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { expect, onTestFinished, test } from "vitest";
-import { compare, connectTo, grab, paint, startScreen, startXterm, tap, until } from "./_testing.ts";
+import {
+  canConnect,
+  compare,
+  connectTo,
+  freePort,
+  grab,
+  makeFolder,
+  paint,
+  readWhenThere,
+  startScreen,
+  startXterm,
+  tap,
+  until,
+} from "./_testing.ts";
 
 const rfb2 = createRequire(import.meta.url)("rfb2");
 
@@ -79,3 +92,56 @@ test("a TigerVNC viewer shows our screen, and what is typed and clicked in it ar
   const [, x, y] = /x:(\d+) y:(\d+)/.exec(stdout)!;
   assert.ok(Math.abs(Number(x) - 200) < 30 && Math.abs(Number(y) - 150) < 30, stdout);
 });
+
+test("noVNC in a browser shows our screen through websockify, and what is typed in it arrives there", async () => {
+  const { screen, capability } = await startScreen({ server: "tigervnc", width: 400, height: 300 });
+  const folder = await makeFolder();
+  const xterm = [
+    "xterm",
+    "-bg",
+    "#ff8800",
+    "-geometry",
+    "60x20+0+0",
+    "-e",
+    "sh",
+    "-c",
+    `cat > ${folder}/typed`,
+  ];
+  await screen.spawn(xterm);
+  const { screen: outer, capability: outerCapability } = await startScreen({ width: 640, height: 520 });
+  const { path } = capability.dial as { path: string };
+  const port = await freePort();
+  const bridge = spawn(
+    "websockify",
+    [`--unix-target=${path}`, "--web=/usr/share/novnc", `127.0.0.1:${String(port)}`],
+    {
+      stdio: "ignore",
+    },
+  );
+  onTestFinished(() => void bridge.kill());
+  await until("websockify listens", () => canConnect(port));
+  const page = `http://127.0.0.1:${String(port)}/vnc_lite.html?host=127.0.0.1&port=${String(port)}&path=`;
+  const flags = [
+    "--no-sandbox",
+    "--test-type",
+    "--no-first-run",
+    "--disable-gpu",
+    `--user-data-dir=${folder}/profile`,
+  ];
+  const place = ["--window-position=0,0", "--window-size=640,520"];
+  await outer.spawn(["chromium", ...flags, ...place, "--no-proxy-server", `--app=${page}`]);
+  const watcher = await connectTo(outerCapability);
+  const orange = await until("noVNC shows the terminal", async () => {
+    const { data, width } = await watcher.frame();
+    const found: number[] = [];
+    for (let i = 0; i < data.length; i += 4)
+      if (data[i] === 255 && data[i + 1] === 0x88 && data[i + 2] === 0) found.push(i / 4);
+    // All of its 366 x 264 pixels but the text cursor and the pointer.
+    if (found.length < 90_000) return undefined;
+    const middle = found[Math.floor(found.length / 2)]!;
+    return { x: middle % width, y: Math.floor(middle / width) };
+  });
+  await watcher.click(orange.x, orange.y, { on: "screen" });
+  await watcher.type("through noVNC\n");
+  expect(await readWhenThere(`${folder}/typed`)).toBe("through noVNC\n");
+}, 60_000);
