@@ -21,7 +21,7 @@ const PAGES_ONLY = [{ type: "page" }, { exclude: true }];
 /** Kinds of targets that show documents, and so can open dialogs. */
 const DOCUMENTS: ReadonlySet<string> = new Set(["page", "iframe", "webview"]);
 /** What brings a page back whose renderer has died. */
-const REVIVING: ReadonlySet<string> = new Set(["Page.navigate", "Page.reload", "Page.close"]);
+const REVIVING: ReadonlySet<string> = new Set(["Page.navigate", "Page.reload"]);
 
 interface Entry {
   readonly page: CdpPage;
@@ -269,6 +269,7 @@ export class BrowserLink {
       closed: false,
       crashed: false,
       dialog: undefined,
+      close: (options) => this.send(undefined, "Target.closeTarget", { targetId: info.targetId }, options),
       send: (method, params, options) => this.send(link, method, params, options),
     };
     const entry = { page: new CdpPage(link), link };

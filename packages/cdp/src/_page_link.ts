@@ -14,5 +14,7 @@ export interface PageLink {
   dialog: CdpDialog | undefined;
   /** Called when there is a session, first or new; `waits` is a page that has not begun to load. */
   attached?: (waits: boolean) => void;
+  /** Asks the browser to close it. */
+  readonly close: (options: CdpSendOptions) => Promise<unknown>;
   readonly send: (method: string, params?: object, options?: CdpSendOptions) => Promise<unknown>;
 }

@@ -50,6 +50,7 @@ export class CdpClient extends EventEmitter<CdpClientEvents> implements Capabili
 
   private constructor(capability: Capability, options: CdpConnectOptions) {
     super();
+    this.setMaxListeners(0);
     const endpoint = cdpEndpoint(capability, options.authority);
     this.#link = new BrowserLink(endpoint, options, this);
   }
@@ -105,7 +106,9 @@ export class CdpClient extends EventEmitter<CdpClientEvents> implements Capabili
 
   /** Lists everything that can be attached to: pages, frames of other sites, workers. */
   async targets(options: CdpSendOptions = {}): Promise<Protocol.Target.TargetInfo[]> {
-    return (await this.send("Target.getTargets", {}, options)).targetInfos;
+    // Without a filter it would be that of the discovery of pages.
+    const filter = [{ type: "browser", exclude: true }, { type: "tab", exclude: true }, {}];
+    return (await this.send("Target.getTargets", { filter }, options)).targetInfos;
   }
 
   /**

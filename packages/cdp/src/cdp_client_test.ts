@@ -261,6 +261,27 @@ test("pages are opened, listed, attached to and closed", async () => {
   await expect(browser.attach("NONE")).rejects.toMatchObject({ code: "refused" });
 });
 
+test("a frame of another site is a target to attach to, and not to close", async () => {
+  const src = `${site.url.replace("127.0.0.1", "localhost")}/sent`;
+  await page.evaluate(
+    (url: string) => {
+      const { document } = globalThis as unknown as { document: { body: { innerHTML: string } } };
+      document.body.innerHTML = `<iframe src="${url}"></iframe>`;
+    },
+    { args: [src] },
+  );
+  const frames = async (): Promise<string[]> =>
+    (await browser.targets()).filter(({ type }) => type === "iframe").map(({ targetId }) => targetId);
+  await expect.poll(frames).toHaveLength(1);
+  const frame = await browser.attach((await frames())[0]!);
+  await expect.poll(() => frame.evaluate("document.title")).toBe("sent");
+  expect(browser.pages).not.toContain(frame);
+  await expect(frame.close()).rejects.toThrow("it must be a page: current value is 'iframe'");
+  const gone = new Promise((resolve) => frame.once("close", resolve as () => void));
+  await page.goto(`${site.url}/`);
+  await gone;
+});
+
 test("commands are typed, and what the browser refuses is told with its number", async () => {
   const { product } = await browser.send("Browser.getVersion");
   expect(product).toMatch(/Chrome/);

@@ -1,10 +1,12 @@
 import { EventEmitter } from "node:events";
+import { EnvportError } from "@envport/wire";
 import { accessibilityTree } from "./_accessibility.ts";
 import { evaluate } from "./_evaluate.ts";
 import { click, press, scroll, type } from "./_input.ts";
 import { IdleWatch, goto } from "./_navigation.ts";
 import type { PageLink } from "./_page_link.ts";
 import { screenshot } from "./_screenshot.ts";
+import { unlessAborted } from "./_unless_aborted.ts";
 import type { AccessibilityNode } from "./accessibility_node.ts";
 import type { CdpDialog } from "./cdp_dialog.ts";
 import type { CdpCommands, CdpEvents, CdpResult, CdpSendArguments, CdpSendOptions } from "./cdp_messages.ts";
@@ -18,6 +20,8 @@ import type {
   ScrollOptions,
   TypeOptions,
 } from "./cdp_page_options.ts";
+
+const TIMEOUT_MS = 30_000;
 
 /** What a page tells: every event of the protocol, once its domain is enabled, and these. */
 export interface CdpPageEvents extends CdpEvents {
@@ -54,6 +58,8 @@ export class CdpPage extends EventEmitter<CdpPageEvents> {
   /** @internal */
   constructor(link: PageLink) {
     super();
+    // As many as there are actions under way.
+    this.setMaxListeners(0);
     this.#link = link;
     this.#idle = new IdleWatch(this);
     link.attached = (waits) => {
@@ -201,13 +207,40 @@ export class CdpPage extends EventEmitter<CdpPageEvents> {
     return await accessibilityTree(this, options);
   }
 
-  /** Closes the page, and waits until it is gone. Idempotent. */
-  async close(options: CdpSendOptions = {}): Promise<void> {
+  /**
+   * Closes the page, also a crashed or hung one, and waits until it is gone. Idempotent.
+   *
+   * @throws {TypeError} If it is a frame or worker: closing one would end the page that it belongs to.
+   * @throws {EnvportError} `timeout` If it does not close, for instance because of a dialog that somebody listens for.
+   */
+  async close({ timeout = TIMEOUT_MS, signal }: CdpSendOptions = {}): Promise<void> {
     if (this.closed) return;
-    const gone = new Promise<void>((resolve) => this.once("close", resolve));
-    const closing = this.send("Page.close", undefined, options);
-    await Promise.race([gone, closing.then(() => gone)]).catch((error: unknown) => {
-      if (!this.closed) throw error;
-    });
+    if (this.kind !== "page") {
+      throw new TypeError(`Cannot close target as it must be a page: current value is '${this.kind}'`);
+    }
+    const gone = waitUntilClosed(this, timeout, signal);
+    gone.catch(() => undefined);
+    await this.#link.close({ timeout, signal });
+    await gone;
+  }
+}
+
+async function waitUntilClosed(
+  page: CdpPage,
+  timeout: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let settle!: () => void;
+  const closed = new Promise<void>((resolve) => page.once("close", (settle = resolve)));
+  const timer = setTimeout(settle, timeout);
+  try {
+    await unlessAborted(closed, signal);
+    if (!page.closed) {
+      const rule = `it was not gone within ${String(timeout)} ms`;
+      throw new EnvportError("timeout", `Cannot close page as ${rule}`);
+    }
+  } finally {
+    clearTimeout(timer);
+    page.off("close", settle);
   }
 }

@@ -199,6 +199,20 @@ test("a hung page is told by the time-out, and neither others nor a new client w
   await page.close();
 });
 
+test("a hung and a crashed page can be closed", async () => {
+  const hung = await browser.newPage(`${site.url}/`);
+  await hung.waitForIdle();
+  hung.evaluate("for (;;);").catch(() => undefined);
+  await hung.close();
+  const crashing = await browser.newPage(`${site.url}/`);
+  await crashing.waitForIdle();
+  const crash = once(crashing, "crash");
+  crashing.send("Page.crash").catch(() => undefined);
+  await crash;
+  await crashing.close();
+  assert.deepEqual([hung.closed, crashing.closed], [true, true]);
+});
+
 test("a web page can drive neither the control port nor the browser through the forwarder", async () => {
   const control = new URL(server.url.replace("tcp:", "http:")).port;
   const path = new URL(await socketUrl()).pathname;
