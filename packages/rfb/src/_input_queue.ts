@@ -2,17 +2,27 @@ import { keyEvent, pointerEvent, qemuKeyEvent } from "./_client_messages.ts";
 import { MODIFIERS, withoutShift } from "./_keysyms.ts";
 import { QEMU_KEYCODES } from "./_qemu_keycodes.ts";
 import type { Session } from "./_session.ts";
+import { bounded } from "./_timing.ts";
 
 /** Keys and buttons of one session: what is down, so that it comes up again. */
 export class InputState {
   readonly #session: Session;
   readonly #keys = new Set<number>();
+  readonly #pointer: { x: number; y: number };
   #buttons = 0;
-  x: number = 0;
-  y: number = 0;
 
-  constructor(session: Session) {
+  /** @param pointer Where the pointer is; a server that tells moves it too. */
+  constructor(session: Session, pointer: { x: number; y: number }) {
     this.#session = session;
+    this.#pointer = pointer;
+  }
+
+  get x(): number {
+    return this.#pointer.x;
+  }
+
+  get y(): number {
+    return this.#pointer.y;
   }
 
   /** Lifts the modifiers that a lost connection may have left down. */
@@ -28,7 +38,7 @@ export class InputState {
 
   /** Moves the pointer, buttons as they are. */
   move(x: number, y: number): void {
-    [this.x, this.y] = [x, y];
+    [this.#pointer.x, this.#pointer.y] = [x, y];
     this.#sendPointer();
   }
 
@@ -67,14 +77,20 @@ function keyOf(keysym: number): number {
 export class InputQueue {
   #tail: Promise<unknown> = Promise.resolve();
 
-  run<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(work);
+  /**
+   * Does it when its turn comes.
+   *
+   * @param signal Gives up waiting at once; what has begun then ends by itself.
+   */
+  async run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(async () => {
+      signal?.throwIfAborted();
+      return await work();
+    });
     this.#tail = result.catch(() => undefined);
-    return result;
-  }
-
-  /** Resolves when all that was queued is over. */
-  async idle(): Promise<void> {
-    await this.#tail;
+    return await bounded<T>({ what: "wait", timeout: Infinity, signals: [signal] }, (resolve, reject) => {
+      result.then(resolve, reject);
+      return () => undefined;
+    });
   }
 }

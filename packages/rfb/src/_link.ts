@@ -50,18 +50,18 @@ export class Link {
   }
 
   async #open(signal: AbortSignal | undefined): Promise<LiveSession> {
-    const session = await openSession(this.#target, { ...this.#options, signal });
+    const pointer = { x: 0, y: 0 };
+    const session = await openSession(this.#target, { ...this.#options, signal }, (event) => {
+      if (event.type === "pointer") [pointer.x, pointer.y] = [event.x, event.y];
+      this.#listener(event);
+    });
     if (this.#closed) {
       await session.close();
       throw closed();
     }
-    const input = new InputState(session);
+    const input = new InputState(session, pointer);
     // Servers leave down what a lost connection had pressed.
     input.liftModifiers();
-    session.listen(this.#listener);
-    session.listen((event) => {
-      if (event.type === "pointer") [input.x, input.y] = [event.x, event.y];
-    });
     return (this.#live = { session, input });
   }
 

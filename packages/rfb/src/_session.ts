@@ -223,11 +223,17 @@ export class Session {
 /**
  * Connects, logs in, and waits for the first whole screen.
  *
+ * @param listener Hears what happens from the first byte on.
  * @throws {EnvportError} `authentication-failed`, `unsupported`, `timeout`, `connection-lost`, `protocol-violation`
  */
-export async function openSession(target: RfbTarget, options: SessionOptions): Promise<Session> {
+export async function openSession(
+  target: RfbTarget,
+  options: SessionOptions,
+  listener?: SessionListener,
+): Promise<Session> {
   options.signal?.throwIfAborted();
   const session = new Session(target, options);
+  if (listener) session.listen(listener);
   try {
     await session.ready(options.signal);
     return session;

@@ -9,29 +9,32 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex
 const FORMAT = "20 18 00 01 00ff 00ff 00ff 00 08 10 000000";
 
 interface Fake {
-  readonly capability: { name: string; protocol: string; url: string; params: Record<string, unknown> };
+  readonly capability: { name: string; protocol: string; url: string; params: Record<string, never> };
   /** What the client has said since the handshake. */
   readonly said: () => Buffer;
 }
 
 /** A server of a few pixels that is scripted, for what real ones do only now and then. */
-async function fake(name: string, talk: (socket: Socket) => void, params = {}): Promise<Fake> {
+async function fake(name: string, talk: (socket: Socket) => void, delay = 0): Promise<Fake> {
   const said: Buffer[] = [];
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
     let phase = 0;
     socket.write("RFB 003.008\n");
-    socket.on("data", (chunk: Buffer) => {
-      if (phase === 0) socket.write(hex("01 01"));
-      else if (phase === 1) socket.write(hex("00000000"));
-      else if (phase === 2) {
-        const title = Buffer.from(name);
-        socket.write(
-          Buffer.concat([hex(`0002 0001 ${FORMAT}`), hex(title.length.toString(16).padStart(8, "0")), title]),
-        );
+    const title = Buffer.from(name);
+    const init = [hex(`0002 0001 ${FORMAT}`), hex(title.length.toString(16).padStart(8, "0")), title];
+    const answers = [
+      () => void socket.write(hex("01 01")),
+      () => void socket.write(hex("00000000")),
+      () => {
+        socket.write(Buffer.concat(init));
         talk(socket);
-      } else said.push(chunk);
-      phase++;
+      },
+    ];
+    socket.on("data", (chunk: Buffer) => {
+      const answer = answers[phase++];
+      if (answer) setTimeout(answer, delay);
+      else said.push(chunk);
     });
   });
   server.listen(0, "127.0.0.1");
@@ -42,7 +45,7 @@ async function fake(name: string, talk: (socket: Socket) => void, params = {}): 
     name: "screen",
     protocol: "rfb/3.8",
     url: `rfb://127.0.0.1:${port}`,
-    params: params as never,
+    params: {},
   };
   return { capability, said: () => Buffer.concat(said) };
 }
@@ -62,6 +65,33 @@ test("a first update without a pixel is asked for again, and the first picture i
     .toString("hex")
     .match(/0300000000000002000[1]/g);
   assert.ok((requests?.length ?? 0) >= 2, "the whole screen was not asked for twice");
+});
+
+test.each([
+  [0, "00000001 00000000"],
+  [30, "00000001 00000007 00000010 00000005 00000000"],
+])("a server %i ms away is asked for what is fastest there", async (delay, encodings) => {
+  const { capability, said } = await fake("far", (socket) => socket.write(hex(PICTURE)), delay);
+  await using client = await RfbClient.connect(capability);
+  assert.equal(client.size.width, 2);
+  // SetEncodings begins with its type and how many there are.
+  const list = new RegExp(`0200[0-9a-f]{4}${encodings.replaceAll(" ", "")}`);
+  await expect.poll(() => said().toString("hex")).toMatch(list);
+});
+
+test("a call that waits for its turn is given up at once by its signal, and does nothing later", async () => {
+  const { capability, said } = await fake("slow", (socket) => socket.write(hex(PICTURE)));
+  await using client = await RfbClient.connect(capability);
+  const first = client.press("a", { holdTime: 300 });
+  const giving = new AbortController();
+  const second = client.press("b", { signal: giving.signal });
+  giving.abort(new Error("enough"));
+  await assert.rejects(second, /enough/);
+  await first;
+  await client.press("c");
+  const keys = said().toString("hex");
+  expect(keys).toContain("0401000000000063");
+  expect(keys).not.toContain("0401000000000062");
 });
 
 test("to QEMU, keys are sent as keys, with Shift around what needs it", async () => {

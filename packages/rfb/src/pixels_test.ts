@@ -58,6 +58,28 @@ describe.each(SERVERS)("on %s", (server) => {
     await assertSame(client, screen);
   });
 
+  test("the pointer is in a picture only where it is asked for", async () => {
+    const client = await RfbClient.connect(screen.capability);
+    onTestFinished(() => client.close());
+    const before = await client.frame();
+    const xterm = await startXterm(screen, "cat", "20x5+0+0");
+    await client.waitForChange({ since: before });
+    await client.move(300, 220);
+    await settled(client);
+    await client.move(60, 40);
+    await settled(client);
+    const [without, pointed] = [await client.frame(), await client.frame({ pointer: true })];
+    const changed = new Set<number>();
+    without.data.forEach((value, i) => value !== pointed.data[i] && changed.add(i >> 2));
+    expect(changed.size).toBeGreaterThan(5);
+    for (const pixel of changed) {
+      const [x, y] = [pixel % without.width, Math.floor(pixel / without.width)];
+      expect(Math.max(Math.abs(x - 60), Math.abs(y - 40))).toBeLessThan(32);
+    }
+    xterm.kill();
+    await settled(client);
+  });
+
   test("JPEG rectangles are near what xwd sees, where they are asked for", async () => {
     await paint(screen, 3);
     const client = await RfbClient.connect(screen.capability, { encodings: ["tight"], jpegQuality: 8 });

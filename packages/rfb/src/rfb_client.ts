@@ -347,7 +347,7 @@ export class RfbClient implements AsyncDisposable {
   }
 
   #input<T>(signal: AbortSignal | undefined, work: (live: LiveSession) => Promise<T>): Promise<T> {
-    return this.#queue.run(async () => await work(await this.#live(signal)));
+    return this.#queue.run(signal, async () => await work(await this.#live(signal)));
   }
 
   /** Moves the pointer, then does something there. */
