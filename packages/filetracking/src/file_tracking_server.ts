@@ -1,7 +1,5 @@
-import { EnvportError } from "@envport/wire";
+import { Lifecycle, makePrivateFolder, removePrivateFolder } from "@envport/wire";
 import type { AbortOptions, DialTarget, PublishedCapability, Service } from "@envport/wire";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileTracker } from "./file_tracker.ts";
 import type { FileTrackerOptions } from "./file_tracker.ts";
@@ -66,9 +64,7 @@ interface Serving {
 export class FileTrackingServer implements Service, AsyncDisposable {
   readonly #root: string;
   readonly #options: FileTrackingServerOptions;
-  #starting: Promise<Serving> | undefined;
-  #serving: Serving | undefined;
-  #stopping: Promise<void> | undefined;
+  readonly #lifecycle: Lifecycle<Serving>;
 
   /**
    * Nothing happens yet.
@@ -79,6 +75,11 @@ export class FileTrackingServer implements Service, AsyncDisposable {
   constructor(root: string, options: FileTrackingServerOptions = {}) {
     this.#root = root;
     this.#options = options;
+    this.#lifecycle = new Lifecycle({
+      name: this.name,
+      start: (abort) => this.#start(abort),
+      stop: ({ tracker, folder }) => close(tracker, folder),
+    });
   }
 
   /** What errors and logs call it. */
@@ -88,7 +89,7 @@ export class FileTrackingServer implements Service, AsyncDisposable {
 
   /** Resolves when the server of the latest start is gone: to undefined after a `stop`, else to the reason. */
   get closed(): Promise<Error | undefined> {
-    return this.#serving?.tracker.closed ?? Promise.resolve(undefined);
+    return this.#lifecycle.current?.tracker.closed ?? Promise.resolve(undefined);
   }
 
   /**
@@ -97,12 +98,12 @@ export class FileTrackingServer implements Service, AsyncDisposable {
    * @throws {EnvportError} `closed` If it is not started; so does the next one.
    */
   get tracker(): FileTracker {
-    return this.#now.tracker;
+    return this.#lifecycle.running.tracker;
   }
 
   /** The capability as it is published. */
   get capability(): PublishedCapability {
-    return this.#now.capability;
+    return this.#lifecycle.running.capability;
   }
 
   /**
@@ -112,21 +113,13 @@ export class FileTrackingServer implements Service, AsyncDisposable {
    * @throws {EnvportError} `service-failed` If there is no such directory; `address-in-use`
    */
   async start(options: AbortOptions = {}): Promise<readonly PublishedCapability[]> {
-    await this.#stopping;
-    this.#starting ??= this.#start(options);
-    try {
-      this.#serving = await this.#starting;
-    } catch (error) {
-      this.#starting = undefined;
-      throw error;
-    }
-    return [this.#serving.capability];
+    const { capability } = await this.#lifecycle.start(options);
+    return [capability];
   }
 
   /** Ends every connection. Idempotent; it may be started again. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#stop().finally(() => (this.#stopping = undefined));
-    await this.#stopping;
+    await this.#lifecycle.stop();
   }
 
   /** The same as `stop`. */
@@ -134,19 +127,11 @@ export class FileTrackingServer implements Service, AsyncDisposable {
     await this.stop();
   }
 
-  get #now(): Serving {
-    if (this.#serving && this.#starting) return this.#serving;
-    throw new EnvportError(
-      "closed",
-      `Cannot use ${this.name} as it must be started: current value is 'idle'`,
-    );
-  }
-
   async #start(options: AbortOptions): Promise<Serving> {
     const { name, host, port, publishedRoot } = this.#options;
     const tracker = new FileTracker(this.#root, this.#options);
     const onTcp = host !== undefined || port !== undefined;
-    const folder = onTcp ? undefined : mkdtempSync(join(socketParent(), "envport-"));
+    const folder = onTcp ? undefined : makePrivateFolder();
     const target: DialTarget =
       folder === undefined
         ? { host: host ?? "127.0.0.1", port: port ?? 0 }
@@ -162,22 +147,11 @@ export class FileTrackingServer implements Service, AsyncDisposable {
       throw error;
     }
   }
-
-  async #stop(): Promise<void> {
-    const serving = await this.#starting?.catch(() => undefined);
-    this.#starting = undefined;
-    if (serving) await close(serving.tracker, serving.folder);
-  }
 }
 
 async function close(tracker: FileTracker, folder: string | undefined): Promise<void> {
   await tracker.close();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-}
-
-/** A socket's path is at most 107 bytes. */
-function socketParent(): string {
-  return tmpdir().length < 80 ? tmpdir() : "/tmp";
+  if (folder !== undefined) removePrivateFolder(folder);
 }
 
 function bracket(host: string): string {

@@ -14,12 +14,11 @@ import type {
   Tool,
 } from "@modelcontextprotocol/client";
 import type { Capability, CapabilityClient } from "@envport/wire";
-import { EnvportError } from "@envport/wire";
+import { EnvportError, unlessAborted } from "@envport/wire";
 import { ClientSession } from "./_client_session.ts";
 import { explain, saysForgotten } from "./_explain.ts";
 import type { McpTarget } from "./_mcp_target.ts";
 import { mcpTarget } from "./_mcp_target.ts";
-import { unlessAborted } from "./_unless_aborted.ts";
 import type { CallToolOptions, McpConnectOptions, McpRequestOptions } from "./mcp_client_options.ts";
 
 const TIMEOUT_MS = 300_000;

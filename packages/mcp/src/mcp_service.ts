@@ -1,7 +1,11 @@
-import { EnvportError, consoleLogger } from "@envport/wire";
+import {
+  EnvportError,
+  Lifecycle,
+  consoleLogger,
+  makePrivateFolder,
+  removePrivateFolder,
+} from "@envport/wire";
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import type { Endpoint } from "./_endpoint.ts";
@@ -49,9 +53,7 @@ interface Serving {
 export class McpService implements Service, AsyncDisposable {
   readonly #server: ConnectableServer | ServerFactory;
   readonly #options: McpServiceOptions;
-  #starting: Promise<Serving> | undefined;
-  #serving: Serving | undefined;
-  #stopping: Promise<void> | undefined;
+  readonly #lifecycle: Lifecycle<Serving>;
 
   /**
    * Nothing happens yet.
@@ -77,6 +79,11 @@ export class McpService implements Service, AsyncDisposable {
     }
     this.#server = server;
     this.#options = options;
+    this.#lifecycle = new Lifecycle({
+      name: this.name,
+      start: () => this.#start(),
+      stop: ({ endpoint, folder }) => close(endpoint, folder),
+    });
   }
 
   /** What errors and logs call it. */
@@ -86,7 +93,7 @@ export class McpService implements Service, AsyncDisposable {
 
   /** Resolves when the server of the latest start is gone: to undefined after a `stop`, else to the reason. */
   get closed(): Promise<Error | undefined> {
-    return this.#serving?.endpoint.closed ?? Promise.resolve(undefined);
+    return this.#lifecycle.current?.endpoint.closed ?? Promise.resolve(undefined);
   }
 
   /**
@@ -95,12 +102,12 @@ export class McpService implements Service, AsyncDisposable {
    * @throws {EnvportError} `closed` If it is not started; so does the next one.
    */
   get sessions(): number {
-    return this.#now.endpoint.sessions.size;
+    return this.#lifecycle.running.endpoint.sessions.size;
   }
 
   /** The capability as it is published. */
   get capability(): PublishedCapability {
-    return this.#now.capability;
+    return this.#lifecycle.running.capability;
   }
 
   /**
@@ -110,35 +117,18 @@ export class McpService implements Service, AsyncDisposable {
    * @throws {EnvportError} `address-in-use`
    */
   async start(options: AbortOptions = {}): Promise<readonly PublishedCapability[]> {
-    options.signal?.throwIfAborted();
-    await this.#stopping;
-    this.#starting ??= this.#start();
-    try {
-      this.#serving = await this.#starting;
-    } catch (error) {
-      this.#starting = undefined;
-      throw error;
-    }
-    return [this.#serving.capability];
+    const { capability } = await this.#lifecycle.start(options);
+    return [capability];
   }
 
   /** Ends every session. Idempotent; it may be started again. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#stop().finally(() => (this.#stopping = undefined));
-    await this.#stopping;
+    await this.#lifecycle.stop();
   }
 
   /** The same as `stop`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
-  }
-
-  get #now(): Serving {
-    if (this.#serving && this.#starting) return this.#serving;
-    throw new EnvportError(
-      "closed",
-      `Cannot use ${this.name} as it must be started: current value is 'idle'`,
-    );
   }
 
   async #start(): Promise<Serving> {
@@ -158,7 +148,7 @@ export class McpService implements Service, AsyncDisposable {
       logger,
       ...limits,
     });
-    const folder = this.#options.socket ? mkdtempSync(join(tmpdir(), "envport-")) : undefined;
+    const folder = this.#options.socket ? makePrivateFolder() : undefined;
     const socket = folder === undefined ? undefined : join(folder, "mcp.sock");
     try {
       const bound = await endpoint.listen(socket === undefined ? { host, port } : { path: socket });
@@ -172,12 +162,6 @@ export class McpService implements Service, AsyncDisposable {
       throw describe(error, this.name, `${host}:${String(port)}`);
     }
   }
-
-  async #stop(): Promise<void> {
-    const serving = await this.#starting?.catch(() => undefined);
-    this.#starting = undefined;
-    if (serving) await close(serving.endpoint, serving.folder);
-  }
 }
 
 function describe(error: unknown, name: string, address: string): unknown {
@@ -187,7 +171,7 @@ function describe(error: unknown, name: string, address: string): unknown {
 
 async function close(endpoint: Endpoint, folder: string | undefined): Promise<void> {
   await endpoint.close();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  if (folder !== undefined) removePrivateFolder(folder);
 }
 
 function isWildcard(host: string): boolean {

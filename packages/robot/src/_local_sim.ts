@@ -1,6 +1,4 @@
-import { EnvportError } from "@envport/wire";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { EnvportError, makePrivateFolder, removePrivateFolder } from "@envport/wire";
 import { join } from "node:path";
 import { AgentListener } from "./_agent_listener.ts";
 import type { ListenTarget } from "./_agent_listener.ts";
@@ -17,25 +15,20 @@ export interface LocalSimOptions extends RobotBridgeOptions {
   readonly port?: number | undefined;
 }
 
-/** A folder that only this user can enter. */
-export function privateFolder(): string {
-  return mkdtempSync(join(tmpdir(), "envport-"));
-}
-
 /** Runs a bridge in this process. */
 export async function startLocalSim(bridge: RobotBridge, options: LocalSimOptions): Promise<Sim> {
   const { host, port } = options;
   const robot = new RobotHost(bridge, options);
   const listener = new AgentListener(robot, options);
   const onTcp = host !== undefined || port !== undefined;
-  const folder = onTcp ? undefined : privateFolder();
+  const folder = onTcp ? undefined : makePrivateFolder();
   const target: ListenTarget =
     folder === undefined
       ? { host: host ?? "127.0.0.1", port: port ?? 0 }
       : { path: join(folder, "robot.sock") };
   const stop = async (): Promise<void> => {
     await Promise.all([robot.close(), listener.close()]);
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    if (folder !== undefined) removePrivateFolder(folder);
   };
   let contract: RobotContract;
   let bound: number | undefined;

@@ -1,12 +1,11 @@
-import { EnvportError } from "@envport/wire";
+import { EnvportError, makePrivateFolder, removePrivateFolder } from "@envport/wire";
 import type { AbortOptions, PublishedCapability } from "@envport/wire";
 import { spawn } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
-import { privateFolder } from "./_local_sim.ts";
 import { connectToSim, RemoteSim } from "./_remote_sim.ts";
 import type { Sim } from "./_sim.ts";
 import { PORT_ANNOUNCEMENT, SOCKET_VARIABLE, STOP_MESSAGE } from "./_sim_program.ts";
@@ -45,7 +44,7 @@ export async function spawnWorkerSim(url: URL, options: SpawnSimOptions): Promis
 
 async function start(options: SpawnSimOptions, launch: (env: NodeJS.ProcessEnv) => Started): Promise<Sim> {
   const { connectTimeout, signal, onLine } = options;
-  const folder = privateFolder();
+  const folder = makePrivateFolder();
   const path = join(folder, "robot.sock");
   const started = launch({ ...process.env, ...options.env, [SOCKET_VARIABLE]: path });
   const end = async (): Promise<void> => {
@@ -53,7 +52,7 @@ async function start(options: SpawnSimOptions, launch: (env: NodeJS.ProcessEnv) 
     const timer = setTimeout(() => void started.kill(), STOP_MS);
     await started.exited;
     clearTimeout(timer);
-    rmSync(folder, { recursive: true, force: true });
+    removePrivateFolder(folder);
   };
   const gone = new AbortController();
   void started.exited.then((how) => {

@@ -1,9 +1,8 @@
-import { EnvportError } from "@envport/wire";
+import { EnvportError, unlessAborted } from "@envport/wire";
 import type { Client } from "ssh2";
 import type { Connection } from "./_connection.ts";
 import { openConnection } from "./_connection.ts";
 import type { SshTarget } from "./_ssh_target.ts";
-import { unlessAborted } from "./_unless_aborted.ts";
 
 /** What {@linkcode Link.channel} opens. */
 export interface ChannelRequest<C, T> {

@@ -1,5 +1,5 @@
 import type { AbortOptions, Capability } from "@envport/wire";
-import { EnvportError } from "@envport/wire";
+import { EnvportError, unlessAborted } from "@envport/wire";
 import { posix } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Client, ClientChannel, SFTPWrapper } from "ssh2";
@@ -26,7 +26,6 @@ import type {
   SshConnectOptions,
   WriteFileOptions,
 } from "./ssh_client_options.ts";
-import { unlessAborted } from "./_unless_aborted.ts";
 
 const READY_TIMEOUT = 20_000;
 const MAX_BYTES = 64 * 1024 * 1024;

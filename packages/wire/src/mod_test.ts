@@ -9,6 +9,7 @@ test("the root export is exactly this", () => {
     "ErrorCode",
     "FrameReader",
     "FramedStream",
+    "Lifecycle",
     "MAX_FRAME_BYTES",
     "MAX_NESTING",
     "ProtocolError",
@@ -25,6 +26,7 @@ test("the root export is exactly this", () => {
     "isBlank",
     "isJsonObject",
     "linger",
+    "makePrivateFolder",
     "normalizeUrl",
     "own",
     "parseCapabilityUrl",
@@ -35,10 +37,12 @@ test("the root export is exactly this", () => {
     "readRequest",
     "readToken",
     "refuse",
+    "removePrivateFolder",
     "resetStream",
     "routeUrl",
     "splice",
     "toManifest",
+    "unlessAborted",
     "wasReset",
   ]);
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterEach, beforeEach, onTestFinished, test, vi } from "vitest";
-import { FOLDER_FILES, makePrivateFolder, removePrivateFolder } from "./_private_folder.ts";
+import { makePrivateFolder, removePrivateFolder } from "@envport/wire";
 import { startWorkspace } from "./_testing.ts";
 
 const REPOSITORY = resolve(import.meta.dirname, "../../..");
@@ -52,11 +52,11 @@ test(
       serveElsewhere(join(box.folder, "two")),
     ]);
     await killed.kill();
-    for (const name of Object.values(FOLDER_FILES)) assert.ok(existsSync(join(killed.folder, name)));
+    for (const name of ["ssh.sock", "client_key"]) assert.ok(existsSync(join(killed.folder, name)));
     await box.workspace.stop();
     await box.workspace.start();
     assert.ok(!existsSync(killed.folder));
-    assert.ok(existsSync(join(living.folder, FOLDER_FILES.socket)));
+    assert.ok(existsSync(join(living.folder, "ssh.sock")));
     assert.ok(existsSync(dirname(box.workspace.sshClientKeyPath!)));
     await living.kill();
     removePrivateFolder(makePrivateFolder());
@@ -73,11 +73,11 @@ test("a folder of another place, or with something else in it, is left alone", (
   const elsewhere = named("00000000", pid, String(Number(start) - 1), random);
   renameSync(mine, abandoned);
   mkdirSync(elsewhere);
-  writeFileSync(join(abandoned, "of somebody"), "x");
+  mkdirSync(join(abandoned, "of somebody"));
   removePrivateFolder(makePrivateFolder());
   assert.ok(existsSync(join(abandoned, "of somebody")));
   assert.ok(existsSync(elsewhere));
-  rmSync(join(abandoned, "of somebody"));
+  rmSync(join(abandoned, "of somebody"), { recursive: true });
   removePrivateFolder(makePrivateFolder());
   assert.ok(!existsSync(abandoned));
 });

@@ -2,11 +2,10 @@ import { FileTrackingServer } from "@envport/filetracking";
 import type { SandboxReport } from "@envport/sandbox";
 import { collectOutput, sshCapability } from "@envport/ssh";
 import type { CollectOptions, CommandResult } from "@envport/ssh";
-import { EnvportError } from "@envport/wire";
+import { EnvportError, Lifecycle, makePrivateFolder, removePrivateFolder } from "@envport/wire";
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FOLDER_FILES, makePrivateFolder, removePrivateFolder } from "./_private_folder.ts";
 import { shellArgv } from "./_session_argv.ts";
 import { SshDaemon } from "./_ssh_daemon.ts";
 import { loadKeys } from "./_ssh_keys.ts";
@@ -91,9 +90,7 @@ export class Workspace implements Service, AsyncDisposable {
   readonly #options: WorkspaceOptions;
   readonly #place: WorkspacePlace;
   readonly #files: WorkspaceFiles;
-  #starting: Promise<Serving> | undefined;
-  #serving: Serving | undefined;
-  #stopping: Promise<void> | undefined;
+  readonly #lifecycle: Lifecycle<Serving>;
   #closed: Promise<Error | undefined> = Promise.resolve(undefined);
   #resolveClosed: (reason: Error | undefined) => void = () => undefined;
 
@@ -107,6 +104,11 @@ export class Workspace implements Service, AsyncDisposable {
     this.#options = options;
     this.#place = new WorkspacePlace(root, options);
     this.#files = new WorkspaceFiles(this.#place, this.#place.nodePath);
+    this.#lifecycle = new Lifecycle({
+      name: this.name,
+      start: (abort) => this.#start(abort),
+      stop: (serving) => this.#stop(serving),
+    });
   }
 
   /** What errors and logs call it. */
@@ -150,19 +152,19 @@ export class Workspace implements Service, AsyncDisposable {
    * @throws {EnvportError} `closed` If it is not started; so do the next two.
    */
   get sshUrl(): string {
-    return this.#now.url;
+    return this.#lifecycle.running.url;
   }
 
   /** The server's public key in one line. */
   get sshHostPubkey(): string {
-    return this.#now.keys.hostPubkey;
+    return this.#lifecycle.running.keys.hostPubkey;
   }
 
   /** A file with the client's private key, made when it is first asked for; undefined with `authorizedClientKeys`. */
   get sshClientKeyPath(): string | undefined {
-    const serving = this.#now;
+    const serving = this.#lifecycle.running;
     if (serving.keyPath === undefined && serving.keys.client !== undefined) {
-      serving.keyPath = join(serving.folder, FOLDER_FILES.clientKey);
+      serving.keyPath = join(serving.folder, "client_key");
       writeFileSync(serving.keyPath, serving.keys.client, { mode: 0o600, flag: "wx" });
     }
     return serving.keyPath;
@@ -181,21 +183,14 @@ export class Workspace implements Service, AsyncDisposable {
    * @throws {EnvportError} `address-in-use`
    */
   async start(options: AbortOptions = {}): Promise<readonly PublishedCapability[]> {
-    await this.#stopping;
-    this.#starting ??= this.#start(options);
-    try {
-      this.#serving = await this.#starting;
-    } catch (error) {
-      this.#starting = undefined;
-      throw error;
-    }
+    await this.#lifecycle.start(options);
     return this.tracksFiles ? [this.capability(), this.fileTrackingCapability()] : [this.capability()];
   }
 
   /** Ends every session, and everything that runs inside. Idempotent; it may be started again. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#stop().finally(() => (this.#stopping = undefined));
-    await this.#stopping;
+    // Graders may have started the sandbox without the server.
+    await Promise.all([this.#lifecycle.stop(), this.#place.stop()]);
   }
 
   /** The same as `stop`. */
@@ -210,7 +205,7 @@ export class Workspace implements Service, AsyncDisposable {
    * @throws {EnvportError} `closed` If it is not started.
    */
   capability(name: string = this.#options.name ?? "shell"): PublishedCapability {
-    const { url, keys, dial } = this.#now;
+    const { url, keys, dial } = this.#lifecycle.running;
     const capability = sshCapability({
       name,
       url,
@@ -304,7 +299,7 @@ export class Workspace implements Service, AsyncDisposable {
    * @throws {EnvportError} `closed` If it is not started; `unsupported` unless `trackFiles` is set.
    */
   fileTrackingCapability(name: string = this.#trackingName): PublishedCapability {
-    const { tracking } = this.#now;
+    const { tracking } = this.#lifecycle.running;
     if (tracking) return { ...tracking.capability, name };
     throw new EnvportError(
       "unsupported",
@@ -315,16 +310,6 @@ export class Workspace implements Service, AsyncDisposable {
   get #trackingName(): string {
     const { name = "shell" } = this.#options;
     return name === "shell" ? "filetracking" : `${name}-filetracking`;
-  }
-
-  get #now(): Serving {
-    if (!this.#serving) {
-      throw new EnvportError(
-        "closed",
-        `Cannot describe ${this.name} as it must be started: current value is 'idle'`,
-      );
-    }
-    return this.#serving;
   }
 
   async #start({ signal }: AbortOptions): Promise<Serving> {
@@ -338,11 +323,14 @@ export class Workspace implements Service, AsyncDisposable {
     const onTcp = host !== undefined || port !== undefined;
     const target = onTcp
       ? { host: host ?? "127.0.0.1", port: port ?? 0 }
-      : { path: join(folder, FOLDER_FILES.socket) };
+      : { path: join(folder, "ssh.sock") };
     const tracking = this.tracksFiles ? this.#newTracking(onTcp ? target.host : undefined) : undefined;
     try {
       const bound = await daemon.listen(target, { signal });
       await tracking?.start({ signal });
+      void tracking?.closed.then((reason) => {
+        if (reason) log("file tracking has ended", reason);
+      });
       this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve));
       const address = target.host !== undefined ? `${bracket(target.host)}:${String(bound)}` : "127.0.0.1:22";
       const dial = target.path === undefined ? undefined : { path: target.path };
@@ -364,11 +352,9 @@ export class Workspace implements Service, AsyncDisposable {
     });
   }
 
-  async #stop(): Promise<void> {
-    const serving = await this.#starting?.catch(() => undefined);
-    this.#starting = this.#serving = undefined;
-    await Promise.all([serving?.daemon.close(), serving?.tracking?.stop(), this.#place.stop()]);
-    if (serving) removePrivateFolder(serving.folder);
+  async #stop({ daemon, tracking, folder }: Serving): Promise<void> {
+    await Promise.all([daemon.close(), tracking?.stop(), this.#place.stop()]);
+    removePrivateFolder(folder);
     this.#resolveClosed(undefined);
   }
 }

@@ -3,6 +3,16 @@
  *
  * @param promise What is waited for.
  * @param signal Gives the waiting up.
+ * @throws What the promise rejects with; the signal's reason.
+ *
+ * @example
+ * ```ts
+ * import { unlessAborted } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ *
+ * const never = new Promise(() => {});
+ * await assert.rejects(unlessAborted(never, AbortSignal.timeout(1)));
+ * ```
  */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise;

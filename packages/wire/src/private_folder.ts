@@ -1,19 +1,37 @@
 import { createHash } from "node:crypto";
-import { lstatSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, rmdirSync } from "node:fs";
+import {
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmdirSync,
+  unlinkSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What a workspace puts into its folder. */
-export const FOLDER_FILES = { socket: "ssh.sock", clientKey: "client_key" } as const;
 /** A socket's path is at most 107 bytes; the folder's name and the socket's take up to 60 of them. */
 const MAX_PARENT = 47;
 
 /**
- * Makes a folder that only this user may enter, and removes those that processes left which were killed.
+ * Makes a folder that only this user may enter, for sockets and keys, and removes those that processes left which were
+ * killed. Its path leaves room for the name of a socket.
  *
  * Its name tells whose it is: the machine and process namespace, the process and when that began. A folder is removed
- * only if it is this user's, of this machine and namespace, and its process is gone; and nothing but a workspace's own
- * files is removed with it.
+ * only if it is this user's, of this machine and namespace, and its process is gone; and nothing but sockets and files that
+ * lie directly in it is removed with it.
+ *
+ * @example
+ * ```ts
+ * import { makePrivateFolder, removePrivateFolder } from "@envport/wire";
+ * import assert from "node:assert/strict";
+ * import { statSync } from "node:fs";
+ *
+ * const folder = makePrivateFolder();
+ * assert.equal(statSync(folder).mode & 0o777, 0o700);
+ * removePrivateFolder(folder);
+ * ```
  */
 export function makePrivateFolder(): string {
   const parent = tmpdir().length <= MAX_PARENT ? tmpdir() : "/tmp";
@@ -23,9 +41,22 @@ export function makePrivateFolder(): string {
   return mkdtempSync(join(parent, `envport-${owner}`));
 }
 
-/** Removes such a folder; does nothing if it is gone. */
+/**
+ * Removes a folder that {@linkcode makePrivateFolder} has made, with the sockets and files in it; does nothing if it is gone.
+ *
+ * @param folder Its path.
+ *
+ * @example
+ * ```ts
+ * import { makePrivateFolder, removePrivateFolder } from "@envport/wire";
+ *
+ * removePrivateFolder(makePrivateFolder());
+ * ```
+ */
 export function removePrivateFolder(folder: string): void {
-  for (const name of Object.values(FOLDER_FILES)) rmSync(join(folder, name), { force: true });
+  for (const entry of attempt(() => readdirSync(folder, { withFileTypes: true })) ?? []) {
+    if (!entry.isDirectory()) attempt(() => unlinkSync(join(folder, entry.name)));
+  }
   attempt(() => rmdirSync(folder));
 }
 
