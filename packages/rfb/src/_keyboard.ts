@@ -3,10 +3,14 @@ import type { InputState } from "./_input_queue.ts";
 import { keysymOf, parseChord, SHIFT, withoutShift } from "./_keysyms.ts";
 import type { LiveSession } from "./_link.ts";
 import { delay } from "./_timing.ts";
+import { watchForSettle } from "./_watch.ts";
 import type { PressOptions } from "./rfb_client_options.ts";
 
 /** Between two pauses for the server to catch up. */
 const BURST = 200;
+/** What a program may take to fetch and show what it pastes. */
+const PASTE_QUIET_MS = 200;
+const PASTE_MS = 2_000;
 /** What Latin-1 and below comes to: no server needs a spare key for it. */
 const LATIN1 = 0x100;
 
@@ -67,6 +71,27 @@ export async function typeCharacters(
     await holding(input, shift ? [SHIFT, keysym] : [keysym], () => Promise.resolve());
     if (i % BURST === BURST - 1) await session.barrier({ signal });
   }
+  await session.barrier({ signal });
+}
+
+/** Puts text on the clipboard and pastes it: whoever pastes fetches it later, so it is waited until nothing changes. */
+export async function pasteText(
+  live: LiveSession,
+  text: string,
+  chord: readonly number[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { session } = live;
+  session.core.offerClipboard(text, clipboardBytes(live, text));
+  await session.barrier({ signal });
+  const { width, height } = session.core.screen;
+  const region = { x: 0, y: 0, width, height };
+  const bounds = { region, quiet: PASTE_QUIET_MS, timeout: PASTE_MS, ignore: [], signal };
+  const settled = watchForSettle(session, bounds).catch((error: unknown) => {
+    // Something else on the screen moves all the time.
+    if (!(error instanceof EnvportError && error.code === "timeout")) throw error;
+  });
+  await Promise.all([pressChord(live, chord, { signal }), settled]);
   await session.barrier({ signal });
 }
 

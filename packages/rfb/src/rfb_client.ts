@@ -1,7 +1,7 @@
 import type { AbortOptions, Capability, PublishedCapability } from "@envport/wire";
 import { copyFrame, drawPointer } from "./_copy_frame.ts";
 import { InputQueue } from "./_input_queue.ts";
-import { charactersOf, clipboardBytes, pressChord, typeCharacters, unusual } from "./_keyboard.ts";
+import { charactersOf, clipboardBytes, pasteText, pressChord, typeCharacters, unusual } from "./_keyboard.ts";
 import { parseChord } from "./_keysyms.ts";
 import { Link } from "./_link.ts";
 import type { LiveSession } from "./_link.ts";
@@ -252,11 +252,7 @@ export class RfbClient implements AsyncDisposable {
         await typeCharacters(live, characters, signal);
         return;
       }
-      const { session } = live;
-      session.core.offerClipboard(text, clipboardBytes(live, text));
-      await session.barrier({ signal });
-      await pressChord(live, chord, { signal });
-      await session.barrier({ signal });
+      await pasteText(live, text, chord, signal);
     });
   }
 
