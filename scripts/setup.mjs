@@ -22,6 +22,16 @@ const PROGRAMS = {
     { program: "bwrap", packages: everywhere("bubblewrap") },
     { program: "chromium", packages: everywhere("chromium") },
     {
+      // What is looked for stands for the fonts: without any, Debian's browser shows boxes.
+      program: "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+      packages: {
+        "apt-get": "fonts-liberation",
+        dnf: "liberation-fonts",
+        apk: "ttf-liberation",
+        pacman: "ttf-liberation",
+      },
+    },
+    {
       program: "script",
       packages: {
         "apt-get": "bsdutils",
@@ -168,7 +178,7 @@ function findProgram(name) {
   const candidates = path.isAbsolute(name) ? [name] : folders.map((folder) => path.join(folder, name));
   return candidates.find((candidate) => {
     try {
-      accessSync(candidate, constants.X_OK);
+      accessSync(candidate, path.isAbsolute(name) ? constants.F_OK : constants.X_OK);
       return true;
     } catch {
       return false;

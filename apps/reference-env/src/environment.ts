@@ -1,6 +1,7 @@
 import path from "node:path";
 import { Environment } from "@envport/server";
 import { workspace } from "@envport/workspace";
+import { registerArm } from "./arm/task.ts";
 import { registerRepair } from "./repair/task.ts";
 import { registerTools } from "./tools/task.ts";
 import { registerWeb } from "./web/task.ts";
@@ -27,5 +28,6 @@ export async function createEnvironment({ folder }: CreateEnvironmentOptions): P
   registerRepair(env, shell);
   registerTools(env, folder);
   await registerWeb(env);
+  registerArm(env);
   return env;
 }

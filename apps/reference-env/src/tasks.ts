@@ -1,4 +1,5 @@
 import type { Client } from "@envport/client";
+import { solveArm } from "./arm/agent.ts";
 import type { Journal } from "./journal.ts";
 import { solveRepair } from "./repair/agent.ts";
 import { solveTools } from "./tools/agent.ts";
@@ -26,4 +27,5 @@ export const TASKS: readonly ReferenceTask[] = [
   { id: "tools", capabilities: ["mcp"], solve: solveTools },
   { id: "web", capabilities: ["cdp"], solve: solveWeb },
   { id: "web", name: "web-playwright", capabilities: ["cdp"], solve: solveWebByPlaywright },
+  { id: "arm", capabilities: ["robot"], solve: solveArm },
 ];

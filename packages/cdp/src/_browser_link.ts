@@ -1,10 +1,9 @@
-import { EnvportError } from "@envport/wire";
+import { EnvportError, unlessAborted } from "@envport/wire";
 import type { Protocol } from "devtools-protocol";
 import { Connection } from "./_connection.ts";
 import { browserSocketUrl, tlsOptions } from "./_endpoint.ts";
 import type { CdpEndpoint } from "./_endpoint.ts";
 import type { PageLink } from "./_page_link.ts";
-import { unlessAborted } from "./_unless_aborted.ts";
 import type { CdpClient } from "./cdp_client.ts";
 import type { CdpConnectOptions } from "./cdp_client_options.ts";
 import type { CdpDialog } from "./cdp_dialog.ts";

@@ -1,12 +1,11 @@
 import { EventEmitter } from "node:events";
-import { EnvportError } from "@envport/wire";
+import { EnvportError, unlessAborted } from "@envport/wire";
 import { accessibilityTree } from "./_accessibility.ts";
 import { evaluate } from "./_evaluate.ts";
 import { click, press, scroll, type } from "./_input.ts";
 import { IdleWatch, goto } from "./_navigation.ts";
 import type { PageLink } from "./_page_link.ts";
 import { screenshot } from "./_screenshot.ts";
-import { unlessAborted } from "./_unless_aborted.ts";
 import type { AccessibilityNode } from "./accessibility_node.ts";
 import type { CdpDialog } from "./cdp_dialog.ts";
 import type { CdpCommands, CdpEvents, CdpResult, CdpSendArguments, CdpSendOptions } from "./cdp_messages.ts";

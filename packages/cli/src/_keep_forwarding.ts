@@ -49,6 +49,21 @@ export async function keepForwarding(
   }
 }
 
+/**
+ * Prints the local address of a forwarded control port and keeps it until a signal comes.
+ *
+ * @throws {EnvportError} `connection-lost` If the environment goes away.
+ */
+export async function keepForwardingControl(
+  client: Client,
+  url: string,
+  { output, signal }: Pick<KeepForwardingOptions, "output" | "signal">,
+): Promise<void> {
+  output.result(url, { url });
+  output.note("(Ctrl-C ends this)");
+  await untilSignal(client, signal);
+}
+
 async function untilSignal(client: Client, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);

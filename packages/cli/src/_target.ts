@@ -34,6 +34,8 @@ export interface Target {
   readonly url: string;
   /** Whether it was spawned for this command and ends with it. */
   readonly isSpawned: boolean;
+  /** What the command line says of how to connect; a token of the environment can be read once only. */
+  readonly options: ConnectOptions;
   /** Connects to it; the options are those of the client. */
   connect(options?: ConnectOptions): Promise<Client>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -83,6 +85,7 @@ export function servedTarget(
   return {
     url,
     isSpawned: false,
+    options: given,
     connect: async (options) => {
       try {
         return await connect(url, { ...given, signal, logger: output, ...options });

@@ -34,7 +34,7 @@ export function mcpTarget(capability: Capability, authority: string | undefined)
   if (!/^(?:http|ws)s?$/.test(parts.scheme)) fail("its url must be http, https, ws or wss", parts.scheme);
   const token = own(params, "auth_token");
   if (token !== undefined && typeof token !== "string") fail("'auth_token' must be a string", typeof token);
-  const secure = parts.scheme.endsWith("s");
+  const secure = parts.scheme === "https" || parts.scheme === "wss";
   const url = new URL(capability.url);
   url.username = url.password = url.hash = "";
   if (authority !== undefined && !/^(?:0\.0\.0\.0|\[::\])(?::|$)/.test(authority)) url.host = authority;

@@ -120,3 +120,16 @@ test(
     expect(distrusted.stderr).toMatch(/certificate/i);
   },
 );
+
+test("forward --control-port lets in a client that has no token", { timeout: 60_000 }, async () => {
+  const folder = project(["env.ts", "greeting.ts"]);
+  writeFileSync(path.join(folder, "token.txt"), "c2VjcmV0LXRva2Vu\n");
+  const { url } = await serveIn(folder, "env.ts", "--token-file", "token.txt");
+  const env = { ENVPORT_TOKEN: "c2VjcmV0LXRva2Vu" };
+  const forward = start(["forward", url, "--control-port", "0"], { cwd: folder, env });
+  await forward.until("stdout", /^tcp:.*\n$/);
+  const words = ["task", "list", "-q", "--url", forward.stdout.trim()];
+  expect((await envport(words)).stdout).toMatch(/^greet\n/);
+  forward.child.kill("SIGTERM");
+  expect((await forward.ended).code).toBe(0);
+});
