@@ -51,6 +51,7 @@ pre { margin: 0; padding: .75rem 1rem; overflow: auto; background: var(--code); 
 figure { margin: 0; }
 img { display: block; width: 100%; height: auto; border: 1px solid var(--line); border-radius: .5rem; }
 figcaption { margin-top: .375rem; color: var(--soft); font-size: .8125rem; }
+figcaption time::before { content: "· "; }
 .timeline { list-style: none; margin: 0; padding: 0; }
 .timeline li { border-top: 1px solid var(--line); padding: .25rem 0 .375rem; }
 summary { display: grid; grid-template-columns: 4rem 1fr auto; gap: .5rem; align-items: baseline; cursor: pointer; }
