@@ -93,8 +93,10 @@ export class RobotHost {
     await this.#prepare();
     return await this.#turns.run(async () => {
       if (this.#closed) throw refusal("the bridge is closed");
+      const hasRoom = this.#table.slots.some(({ phase }) => phase === "free");
       if (this.#table.vacant) await this.#begin(args);
-      else if (!isDeepStrictEqual(args, this.#batch!.args))
+      // Where there is no room the arguments do not matter yet: the next batch may have them.
+      else if (hasRoom && !isDeepStrictEqual(args, this.#batch!.args))
         throw refusal(differentArgs(this.#batch!.args, args));
       const token = (): string => randomBytes(16).toString("hex");
       const next = this.#table.slots.find(({ phase }) => phase === "free")?.index ?? 0;

@@ -61,6 +61,14 @@ test("claims of a batch share their arguments; another one is refused by both", 
   await endpoint.reset({ seed: 2 });
 });
 
+test("a claim with other arguments waits while all slots are taken, and begins the next batch", async () => {
+  const { endpoint } = await serve(new Counting({ numEnvs: 1 }));
+  const { token } = await endpoint.reset({ seed: 1 });
+  const next = endpoint.reset({ seed: 2 });
+  await endpoint.result(token);
+  assert.notEqual((await next).token, token);
+});
+
 test("a reset that fails is told, and takes no slot", async () => {
   const { endpoint } = await serve(new Counting());
   await assert.rejects(endpoint.reset({ broken: true }), /no such world/);
