@@ -75,6 +75,8 @@ export function startX11Vnc(display: string, options: DisplayOptions): Daemon {
     ...(passwordFile === undefined ? ["-nopw"] : ["-rfbauth", passwordFile]),
     ...[
       "-forever",
+      "-nowireframe",
+      "-noscrollcopyrect",
       "-shared",
       "-clear_all",
       "-wait",

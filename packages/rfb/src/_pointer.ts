@@ -15,6 +15,7 @@ const BUTTONS: Readonly<Record<PointerButton, number>> = {
 const WHEEL = { up: 8, down: 16, left: 32, right: 64 };
 const MAX_CLICKS = 50;
 const PIXELS_A_CLICK = 100;
+const WHEEL_MS = 8;
 
 /** Coordinates as a caller means them, on a session's screen. */
 export function locate(live: LiveSession, space: Space | undefined, x: number, y: number): [number, number] {
@@ -81,25 +82,31 @@ export async function dragTo(
 
 /** Turns the wheel where the pointer is. */
 export async function scrollHere(live: LiveSession, options: ScrollOptions): Promise<void> {
-  const { dx = 0, dy = 0, unit = "clicks", modifiers } = options;
+  const { dx = 0, dy = 0, unit = "clicks", modifiers, signal } = options;
   const { session, input } = live;
   await holding(input, modifiers, async () => {
-    turn(live, dy > 0 ? WHEEL.down : WHEEL.up, clicks(dy, unit));
+    await turn(live, dy > 0 ? WHEEL.down : WHEEL.up, clicks(dy, unit), signal);
     // x11vnc knows no buttons beyond the wheel's two; programs take Shift for the other axis.
     const sideways = session.kind === "x11vnc";
-    await holding(input, sideways && dx !== 0 ? [SHIFT] : undefined, async () => {
-      const [left, right] = sideways ? [WHEEL.up, WHEEL.down] : [WHEEL.left, WHEEL.right];
-      turn(live, dx > 0 ? right : left, clicks(dx, unit));
-      await Promise.resolve();
-    });
+    const [left, right] = sideways ? [WHEEL.up, WHEEL.down] : [WHEEL.left, WHEEL.right];
+    await holding(input, sideways && dx !== 0 ? [SHIFT] : undefined, () =>
+      turn(live, dx > 0 ? right : left, clicks(dx, unit), signal),
+    );
   });
   session.lost.throwIfAborted();
 }
 
-function turn({ input }: LiveSession, mask: number, count: number): void {
+/** As fast as a hand: servers have been seen to drop what comes all at once. */
+async function turn(
+  { session, input }: LiveSession,
+  mask: number,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   for (let i = 0; i < count; i++) {
     input.button(mask, true);
     input.button(mask, false);
+    await delay(WHEEL_MS, signal, session.lost);
   }
 }
 
