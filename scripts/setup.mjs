@@ -31,6 +31,20 @@ const PROGRAMS = {
         pacman: "ttf-liberation",
       },
     },
+    { program: "mousepad", packages: everywhere("mousepad") },
+    {
+      program: "Xtigervnc",
+      packages: {
+        "apt-get": "tigervnc-standalone-server",
+        dnf: "tigervnc-server-minimal",
+        apk: "tigervnc",
+        pacman: "tigervnc",
+      },
+    },
+    {
+      program: "xmodmap",
+      packages: { "apt-get": "x11-xserver-utils", dnf: "xmodmap", apk: "xmodmap", pacman: "xorg-xmodmap" },
+    },
     {
       program: "script",
       packages: {

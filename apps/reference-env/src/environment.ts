@@ -2,7 +2,9 @@ import path from "node:path";
 import { Environment } from "@envport/server";
 import { workspace } from "@envport/workspace";
 import { registerArm } from "./arm/task.ts";
+import { registerDesktop } from "./desktop/task.ts";
 import { registerRepair } from "./repair/task.ts";
+import { registerTogether } from "./together/task.ts";
 import { registerTools } from "./tools/task.ts";
 import { registerWeb } from "./web/task.ts";
 
@@ -26,8 +28,10 @@ export async function createEnvironment({ folder }: CreateEnvironmentOptions): P
     }),
   );
   registerRepair(env, shell);
-  registerTools(env, folder);
-  await registerWeb(env);
+  const desk = registerTools(env, folder);
+  const { garden, site } = await registerWeb(env);
+  registerDesktop(env, folder);
   registerArm(env);
+  registerTogether(env, { shell, desk, garden, site });
   return env;
 }

@@ -62,7 +62,7 @@ function describe({ task, capabilities, score, ok, ms, patch = "", error }: Epis
   const columns = [
     ok ? "passed" : "FAILED",
     task.padEnd(14),
-    capabilities.join("+").padEnd(10),
+    capabilities.join("+").padEnd(11),
     `score ${String(score)}`,
   ];
   return `${columns.join("  ")}  ${String(ms)} ms${error ? `  ${error}` : ""}\n${inColour() ? colourPatch(patch) : patch}`;

@@ -1,7 +1,9 @@
 import type { Client } from "@envport/client";
 import { solveArm } from "./arm/agent.ts";
+import { solveDesktop } from "./desktop/agent.ts";
 import type { Journal } from "./journal.ts";
 import { solveRepair } from "./repair/agent.ts";
+import { solveTogether } from "./together/agent.ts";
 import { solveTools } from "./tools/agent.ts";
 import { solveWeb } from "./web/agent.ts";
 import { solveWebByPlaywright } from "./web/playwright_agent.ts";
@@ -27,5 +29,7 @@ export const TASKS: readonly ReferenceTask[] = [
   { id: "tools", capabilities: ["mcp"], solve: solveTools },
   { id: "web", capabilities: ["cdp"], solve: solveWeb },
   { id: "web", name: "web-playwright", capabilities: ["cdp"], solve: solveWebByPlaywright },
+  { id: "desktop", capabilities: ["rfb"], solve: solveDesktop },
   { id: "arm", capabilities: ["robot"], solve: solveArm },
+  { id: "together", capabilities: ["ssh", "mcp", "cdp"], solve: solveTogether },
 ];

@@ -10,8 +10,9 @@ import { createDeskServer } from "./desk_server.ts";
  *
  * @param env Where to register it, with its service.
  * @param folder Where the database goes.
+ * @returns The data.
  */
-export function registerTools(env: Environment, folder: string): void {
+export function registerTools(env: Environment, folder: string): DeskDatabase {
   const desk = new DeskDatabase(path.join(folder, "desk.sqlite"));
   env.shutdown(() => desk.close());
   env.use(mcpServer(() => createDeskServer(desk), { name: "tools", socket: true }));
@@ -26,4 +27,5 @@ export function registerTools(env: Environment, folder: string): void {
       yield "A customer has written to the help desk. Solve the open ticket with the desk's tools.";
       yield desk.score();
     });
+  return desk;
 }

@@ -11,9 +11,11 @@ const SITE = { name: "garden.example", port: 8080 };
  * The task `web`: a garden's web application, to be used in a sandboxed browser that reaches nothing but it.
  *
  * @param env Where to register it, with its service.
+ * @returns The garden's state, and its address in the browser.
  */
-export async function registerWeb(env: Environment): Promise<void> {
+export async function registerWeb(env: Environment): Promise<{ garden: Garden; site: string }> {
   const garden = new Garden();
+  const site = `http://${SITE.name}:${String(SITE.port)}/`;
   const server = new GardenServer(garden);
   const port = await server.listen();
   env.shutdown(() => server.close());
@@ -28,7 +30,8 @@ export async function registerWeb(env: Environment): Promise<void> {
       garden.reset(seed);
       const { name, email, months, smallest } = garden.wish;
       const answer: unknown =
-        yield `At http://${SITE.name}:${String(SITE.port)}/ reserve the cheapest plot in full sun of at least ${String(smallest)} m² for ${name} (${email}), for ${String(months)} months. Then download the ledger, and answer with the code on the receipt.`;
+        yield `At ${site} reserve the cheapest plot in full sun of at least ${String(smallest)} m² for ${name} (${email}), for ${String(months)} months. Then download the ledger, and answer with the code on the receipt.`;
       yield garden.score(answer);
     });
+  return { garden, site };
 }

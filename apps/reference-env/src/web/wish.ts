@@ -32,7 +32,7 @@ export function readPrompt(prompt: string): Wish {
 }
 
 /** The cheapest plot that is wanted. */
-export function choose(rows: readonly Row[], { smallest }: Wish): Row {
+export function choose(rows: readonly Row[], { smallest }: Pick<Wish, "smallest">): Row {
   const [cheapest] = rows
     .filter(({ light, area }) => light === "full sun" && area >= smallest)
     .toSorted((a, b) => a.price - b.price);
