@@ -91,6 +91,47 @@ const PROGRAMS = {
         pacman: "openssh",
       },
     },
+    {
+      program: "Xvfb",
+      packages: { "apt-get": "xvfb", dnf: "xorg-x11-server-Xvfb", apk: "xvfb", pacman: "xorg-server-xvfb" },
+    },
+    { program: "x11vnc", packages: everywhere("x11vnc") },
+    {
+      program: "xtigervncviewer",
+      packages: { "apt-get": "tigervnc-viewer", dnf: "tigervnc", apk: "tigervnc-client", pacman: "tigervnc" },
+    },
+    { program: "xwd", packages: { "apt-get": "x11-apps", dnf: "xwd", apk: "xwd", pacman: "xorg-xwd" } },
+    { program: "xev", packages: { "apt-get": "x11-utils", dnf: "xev", apk: "xev", pacman: "xorg-xev" } },
+    { program: "xterm", packages: everywhere("xterm") },
+    { program: "xdotool", packages: everywhere("xdotool") },
+    { program: "xclip", packages: everywhere("xclip") },
+    {
+      program: "dbus-launch",
+      packages: { "apt-get": "dbus-x11", dnf: "dbus-x11", apk: "dbus-x11", pacman: "dbus" },
+    },
+    {
+      program: "/usr/share/novnc/vnc.html",
+      packages: { "apt-get": "novnc", dnf: "novnc", apk: "novnc", pacman: "novnc" },
+    },
+    { program: "websockify", packages: everywhere("websockify") },
+    {
+      program: "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+      packages: {
+        "apt-get": "fonts-dejavu",
+        dnf: "dejavu-sans-fonts",
+        apk: "font-dejavu",
+        pacman: "ttf-dejavu",
+      },
+    },
+    {
+      program: "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
+      packages: {
+        "apt-get": "fonts-noto-cjk",
+        dnf: "google-noto-sans-cjk-fonts",
+        apk: "font-noto-cjk",
+        pacman: "noto-fonts-cjk",
+      },
+    },
     { program: "ssh-audit", packages: everywhere("ssh-audit") },
     { program: "tmux", packages: everywhere("tmux") },
     {

@@ -1,4 +1,4 @@
-import { EnvportError } from "@envport/wire";
+import { EnvportError, Lifecycle } from "@envport/wire";
 import type { AbortOptions, PublishedCapability, Service } from "@envport/wire";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -55,9 +55,7 @@ interface Serving {
  */
 export class Screen implements Service, AsyncDisposable {
   readonly #options: ScreenOptions;
-  #starting: Promise<Serving> | undefined;
-  #serving: Serving | undefined;
-  #stopping: Promise<void> | undefined;
+  readonly #lifecycle: Lifecycle<Serving>;
 
   /**
    * Nothing happens yet.
@@ -69,6 +67,11 @@ export class Screen implements Service, AsyncDisposable {
   constructor(options: ScreenOptions = {}) {
     checkOptions(options);
     this.#options = options;
+    this.#lifecycle = new Lifecycle({
+      name: this.name,
+      start: ({ signal }) => this.#start(signal),
+      stop: ({ guard }) => guard.end(),
+    });
   }
 
   /** What errors and logs call it. */
@@ -78,7 +81,7 @@ export class Screen implements Service, AsyncDisposable {
 
   /** Resolves when the screen of the latest start is gone: to undefined after a `stop`, else to the reason. */
   get closed(): Promise<Error | undefined> {
-    return this.#serving?.closed ?? Promise.resolve(undefined);
+    return this.#lifecycle.current?.closed ?? Promise.resolve(undefined);
   }
 
   /**
@@ -87,17 +90,17 @@ export class Screen implements Service, AsyncDisposable {
    * @throws {EnvportError} `closed` If it is not started; so do the next ones.
    */
   get display(): string {
-    return this.#now.display;
+    return this.#lifecycle.running.display;
   }
 
   /** The variables that a program needs to be on this screen: `DISPLAY` and `XAUTHORITY`. */
   get env(): Readonly<Record<string, string>> {
-    return this.#now.env;
+    return this.#lifecycle.running.env;
   }
 
   /** The capability as it is published. */
   get capability(): PublishedCapability {
-    return this.#now.capability;
+    return this.#lifecycle.running.capability;
   }
 
   /**
@@ -107,16 +110,8 @@ export class Screen implements Service, AsyncDisposable {
    * @throws {EnvportError} `service-failed` If a program is not installed, or ends.
    */
   async start(options: AbortOptions = {}): Promise<readonly PublishedCapability[]> {
-    options.signal?.throwIfAborted();
-    await this.#stopping;
-    this.#starting ??= this.#start(options.signal);
-    try {
-      this.#serving = await this.#starting;
-    } catch (error) {
-      this.#starting = undefined;
-      throw error;
-    }
-    return [this.#serving.capability];
+    const { capability } = await this.#lifecycle.start(options);
+    return [capability];
   }
 
   /**
@@ -126,27 +121,18 @@ export class Screen implements Service, AsyncDisposable {
    * @throws {EnvportError} `service-failed` If there is no such program.
    */
   async spawn(program: string | readonly string[] | ScreenProgram): Promise<ChildProcess> {
-    const { guard, env } = this.#now;
+    const { guard, env } = this.#lifecycle.running;
     return await startProgram(program, { ...env, ...guard.env });
   }
 
   /** Ends the screen and everything on it. Idempotent; it may be started again. */
   async stop(): Promise<void> {
-    this.#stopping ??= this.#stop().finally(() => (this.#stopping = undefined));
-    await this.#stopping;
+    await this.#lifecycle.stop();
   }
 
   /** The same as `stop`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
-  }
-
-  get #now(): Serving {
-    if (this.#serving && this.#starting) return this.#serving;
-    throw new EnvportError(
-      "closed",
-      `Cannot use ${this.name} as it must be started: current value is 'idle'`,
-    );
   }
 
   async #start(signal: AbortSignal | undefined): Promise<Serving> {
@@ -212,12 +198,6 @@ export class Screen implements Service, AsyncDisposable {
     if (display !== undefined) return "x11vnc";
     if (server !== "auto") return server;
     return !isInstalled("Xtigervnc") && isInstalled("Xvfb") && isInstalled("x11vnc") ? "x11vnc" : "tigervnc";
-  }
-
-  async #stop(): Promise<void> {
-    const serving = await this.#starting?.catch(() => undefined);
-    this.#starting = undefined;
-    await serving?.guard.end();
   }
 }
 
