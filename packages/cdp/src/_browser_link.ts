@@ -1,7 +1,7 @@
 import { EnvportError, unlessAborted } from "@envport/wire";
 import type { Protocol } from "devtools-protocol";
 import { Connection } from "./_connection.ts";
-import { browserSocketUrl, tlsOptions } from "./_endpoint.ts";
+import { browserSocketUrl, dialled, tlsOptions } from "./_endpoint.ts";
 import type { CdpEndpoint } from "./_endpoint.ts";
 import type { PageLink } from "./_page_link.ts";
 import type { CdpClient } from "./cdp_client.ts";
@@ -125,6 +125,7 @@ export class BrowserLink {
     const again = this.#connection !== undefined;
     const timeout = this.#connectTimeout;
     const url = await this.socketUrl();
+    const road = await dialled(this.#endpoint, this.#closing.signal);
     const connection = await Connection.open(
       url,
       {
@@ -132,7 +133,7 @@ export class BrowserLink {
         lost: () => this.#lost(connection),
         hint: (sessionId) => this.#hint(sessionId),
       },
-      { timeout, signal: this.#closing.signal, ...tlsOptions(this.#endpoint) },
+      { timeout, signal: this.#closing.signal, ...tlsOptions(this.#endpoint), ...road },
     );
     this.#connection = connection;
     if (this.#closing.signal.aborted) await connection.close();

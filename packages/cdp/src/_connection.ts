@@ -1,3 +1,4 @@
+import type { ByteStream } from "@envport/wire";
 import { EnvportError } from "@envport/wire";
 import { WebSocket } from "ws";
 import { CdpError } from "./cdp_error.ts";
@@ -43,6 +44,8 @@ export interface ConnectionOptions {
   readonly signal?: AbortSignal | undefined;
   readonly headers?: object;
   readonly servername?: string;
+  /** The stream to speak over, in place of a connection to the URL. */
+  readonly createConnection?: () => ByteStream;
 }
 
 /**

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP } from "node:net";
-import type { Capability } from "@envport/wire";
+import type { AbortOptions, ByteStream, Capability } from "@envport/wire";
 import { EnvportError, isJsonObject, own, parseCapabilityUrl } from "@envport/wire";
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -19,6 +19,8 @@ export interface CdpEndpoint {
   readonly targetId: string | undefined;
   /** Host and port of the binding's own URL, for certificates and the `Host` of encrypted connections. */
   readonly authority: string | undefined;
+  /** Opens a stream to it, where that need not be a connection to host and port. */
+  readonly dial: ((options?: AbortOptions) => Promise<ByteStream>) | undefined;
 }
 
 /**
@@ -26,12 +28,12 @@ export interface CdpEndpoint {
  * WebSocket, such as a browser service has.
  *
  * @param capability Its URL can be dialled from here.
- * @param authority Host and port of the binding's own URL, where the capability's leads to a forwarder.
+ * @param options Host and port of the binding's own URL, where the capability's leads to a forwarder; how to dial.
  * @throws {EnvportError} `invalid-value` If it is no such binding.
  */
 export function cdpEndpoint(
   { name, protocol, url, params }: Capability,
-  authority: string | undefined,
+  { authority, dial }: { authority?: string | undefined; dial?: CdpEndpoint["dial"] },
 ): CdpEndpoint {
   const fail = (rule: string, value: unknown): never => {
     throw new EnvportError(
@@ -48,15 +50,42 @@ export function cdpEndpoint(
   }
   const [, pageId] = /^\/devtools\/page\/([^/?#]+)/.exec(rest) ?? [];
   const isSocket = /^\/devtools\/browser\/./.test(rest) || (scheme.startsWith("ws") && /[^/]/.test(rest));
+  const secure = scheme === "wss" || scheme === "https";
   return {
     name,
-    secure: scheme === "wss" || scheme === "https",
+    secure,
     host,
     port: port ?? 9222,
     path: pageId === undefined && isSocket ? rest.replace(/#.*$/, "") : undefined,
     targetId: (asked as string | undefined) ?? pageId,
     authority,
+    dial: secure ? undefined : dial,
   };
+}
+
+/** A socket for one request, where the endpoint is not connected to by host and port. */
+export async function dialled(
+  { name, dial }: CdpEndpoint,
+  signal: AbortSignal | undefined,
+): Promise<{ createConnection?: () => ByteStream }> {
+  if (!dial) return {};
+  try {
+    const stream = await dial({ signal });
+    return {
+      createConnection: () => {
+        // It comes paused, and stays so until whoever asked for it listens.
+        setImmediate(() => stream.resume());
+        return stream;
+      },
+    };
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new EnvportError(
+      "connection-lost",
+      `Cannot connect to browser '${name}' as its stream could not be opened: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
 }
 
 /**
@@ -92,8 +121,9 @@ export function tlsOptions({ secure, authority }: CdpEndpoint): { servername?: s
   return { headers: { host: authority }, ...(isIP(host) === 0 ? { servername: host } : {}) };
 }
 
-async function reachableHost({ name, host, secure }: CdpEndpoint): Promise<string> {
-  if (secure || isIP(host) !== 0 || host === "localhost" || host.endsWith(".localhost")) return host;
+async function reachableHost({ name, host, secure, dial }: CdpEndpoint): Promise<string> {
+  if (secure || dial !== undefined || isIP(host) !== 0 || host === "localhost" || host.endsWith(".localhost"))
+    return host;
   try {
     return (await lookup(host)).address;
   } catch (error) {
@@ -107,15 +137,16 @@ async function reachableHost({ name, host, secure }: CdpEndpoint): Promise<strin
   }
 }
 
-function getJson(
+async function getJson(
   endpoint: CdpEndpoint,
   host: string,
   path: string,
   { timeout, signal }: { timeout: number; signal: AbortSignal },
 ): Promise<unknown> {
   const { name, port, secure } = endpoint;
-  return new Promise((resolve, reject) => {
-    const options = { host, port, path, agent: false, signal, ...tlsOptions(endpoint) };
+  const road = endpoint.dial ? await dialled(endpoint, signal) : { agent: false };
+  return await new Promise((resolve, reject) => {
+    const options = { host, port, path, signal, ...road, ...tlsOptions(endpoint) };
     const request = (secure ? https : http).get(options as https.RequestOptions, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk: string) => {

@@ -51,7 +51,7 @@ export class CdpClient extends EventEmitter<CdpClientEvents> implements Capabili
   private constructor(capability: Capability, options: CdpConnectOptions) {
     super();
     this.setMaxListeners(0);
-    const endpoint = cdpEndpoint(capability, options.authority);
+    const endpoint = cdpEndpoint(capability, options);
     this.#link = new BrowserLink(endpoint, options, this);
   }
 

@@ -1,4 +1,4 @@
-import type { AbortOptions } from "@envport/wire";
+import type { AbortOptions, ByteStream } from "@envport/wire";
 
 /** Options of `CdpClient.connect`. */
 export interface CdpConnectOptions extends AbortOptions {
@@ -16,4 +16,6 @@ export interface CdpConnectOptions extends AbortOptions {
   timeout?: number | undefined;
   /** Host and port of the binding's own URL, where the capability's leads to a forwarder. */
   authority?: string | undefined;
+  /** Opens a stream to the browser in place of a connection to the capability's URL; TLS connections do not use it. */
+  dial?: ((options?: AbortOptions) => Promise<ByteStream>) | undefined;
 }

@@ -1,8 +1,9 @@
-import type { Capability } from "@envport/wire";
+import type { AbortOptions, ByteStream, Capability } from "@envport/wire";
 import { EnvportError, parseCapabilityUrl, routeUrl } from "@envport/wire";
 import type { Endpoint } from "./_dial.ts";
 import { Forwarder } from "./_forwarder.ts";
 import { isPublicHost } from "./_is_public_host.ts";
+import { openTunnel } from "./_tunnel.ts";
 
 /** Options of {@linkcode Routes}. */
 export interface RoutesOptions {
@@ -19,6 +20,8 @@ export class Routes {
   readonly #options: RoutesOptions;
   readonly #forwarders = new Map<string, Forwarder>();
   readonly #refusals = new Map<string, Error>();
+  /** Streams that were dialled without a forwarder. */
+  readonly #streams = new Set<ByteStream>();
   #closed = false;
 
   /** @param options Where tunnels lead. */
@@ -47,15 +50,48 @@ export class Routes {
   }
 
   async #add(name: string): Promise<void> {
-    const forwarder = await Forwarder.open(this.#options.endpoint, name, (error) => {
-      this.#refusals.set(name, error);
-      this.#options.onRefused(name, error);
-    });
+    const forwarder = await Forwarder.open(this.#options.endpoint, name, (error) =>
+      this.#refused(name, error),
+    );
     if (this.#closed) {
       await forwarder.close();
       throw new EnvportError("closed", "Cannot forward as the client was closed");
     }
     this.#forwarders.set(name, forwarder);
+  }
+
+  #refused(name: string, error: Error): void {
+    this.#refusals.set(name, error);
+    this.#options.onRefused(name, error);
+  }
+
+  /**
+   * Opens a stream to a capability's daemon, without a local port between.
+   *
+   * @param name The binding's name.
+   * @param options A signal that gives up.
+   * @returns A paused stream; nothing has been read from it, and it has an `error` listener.
+   * @throws {ProtocolError} If the environment refuses (CLI-8).
+   */
+  async dial(name: string, { signal }: AbortOptions = {}): Promise<ByteStream> {
+    try {
+      const { stream, head, ended } = await openTunnel(this.#options.endpoint, name, { signal });
+      stream.on("error", () => {}).pause();
+      if (this.#closed || ended) {
+        stream.destroy();
+        throw new EnvportError(
+          this.#closed ? "closed" : "connection-lost",
+          `Cannot open '${name}' as ${this.#closed ? "the client was closed" : "its daemon has ended the stream"}`,
+        );
+      }
+      if (head.length > 0) stream.unshift(head);
+      this.#streams.add(stream);
+      stream.once("close", () => this.#streams.delete(stream));
+      return stream;
+    } catch (error) {
+      if (!signal?.aborted && !this.#closed) this.#refused(name, error as Error);
+      throw error;
+    }
   }
 
   #isForwarded({ url }: Capability): boolean {
@@ -109,6 +145,7 @@ export class Routes {
   /** Closes the ports and resets the tunnels. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
+    for (const stream of this.#streams) stream.destroy();
     await Promise.all([...this.#forwarders.values()].map((forwarder) => forwarder.close()));
   }
 }

@@ -1,5 +1,12 @@
 import { EventEmitter } from "node:events";
-import type { AbortOptions, Capability, CapabilityClient, JsonObject, Protocol } from "@envport/wire";
+import type {
+  AbortOptions,
+  ByteStream,
+  Capability,
+  CapabilityClient,
+  JsonObject,
+  Protocol,
+} from "@envport/wire";
 import { EnvportError, parseCapabilityUrl, protocolFamily } from "@envport/wire";
 import { findBinding, findBindingOfFamily } from "./_bindings.ts";
 import type { ClientInit } from "./_client_init.ts";
@@ -235,10 +242,11 @@ export class Client extends EventEmitter<ClientEvents> {
     }
     const connect = (signal: AbortSignal): Promise<C> =>
       this.#routes.explain(published.name, () => {
-        const authority = this.#routes.has(published)
-          ? hostAndPort(parseCapabilityUrl(published.url))
-          : undefined;
-        return protocol.connect(this.#routes.route(published), { signal, authority });
+        const routed = this.#routes.route(published);
+        if (!this.#routes.has(published)) return protocol.connect(routed, { signal });
+        const authority = hostAndPort(parseCapabilityUrl(published.url));
+        const dial = (abort?: AbortOptions): Promise<ByteStream> => this.#routes.dial(published.name, abort);
+        return protocol.connect(routed, { signal, authority, dial });
       });
     return await this.#opened.open(protocol, published.name, connect, options);
   }

@@ -1,4 +1,5 @@
 import type { AbortOptions } from "./abort_options.ts";
+import type { ByteStream } from "./byte_stream.ts";
 import type { Capability } from "./capability.ts";
 
 /** A client of a capability: whatever it offers, it can be closed. */
@@ -14,6 +15,14 @@ export interface ProtocolConnectOptions extends AbortOptions {
    * certificates against, and an HTTP client sends as Host (CLI-3).
    */
   authority?: string | undefined;
+  /**
+   * Opens a stream to the daemon without a local port between: the same as a connection to the capability's URL, one hop
+   * shorter, and nobody else of this machine can get in. Absent where the URL leads to the daemon itself. Who does not use
+   * it connects to the URL.
+   *
+   * @throws {ProtocolError} If the environment refuses.
+   */
+  dial?: ((options?: AbortOptions) => Promise<ByteStream>) | undefined;
 }
 
 /**
