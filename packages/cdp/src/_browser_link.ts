@@ -15,6 +15,13 @@ type TargetInfo = Protocol.Target.TargetInfo;
 
 const TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+const HANG_TIMEOUT_MS = 5_000;
+/** What a page that hangs can still be told. */
+const FOR_HUNG: ReadonlySet<string> = new Set([
+  "Runtime.terminateExecution",
+  "Page.crash",
+  "Page.handleJavaScriptDialog",
+]);
 /** Pages of a tab, without the browser's own surfaces. */
 const PAGES_ONLY = [{ type: "page" }, { exclude: true }];
 /** Kinds of targets that show documents, and so can open dialogs. */
@@ -33,6 +40,7 @@ export class BrowserLink {
   readonly #client: CdpClient;
   readonly #timeout: number;
   readonly #connectTimeout: number;
+  readonly #hangTimeout: number;
   readonly #entries = new Map<string, Entry>();
   readonly #sessions = new Map<string, Entry>();
   #connection: Connection | undefined;
@@ -46,6 +54,7 @@ export class BrowserLink {
     this.#client = client;
     this.#timeout = options.timeout ?? TIMEOUT_MS;
     this.#connectTimeout = options.connectTimeout ?? CONNECT_TIMEOUT_MS;
+    this.#hangTimeout = options.hangTimeout ?? HANG_TIMEOUT_MS;
   }
 
   /** The pages there are. */
@@ -118,7 +127,46 @@ export class BrowserLink {
       if (link.crashed && !REVIVING.has(method)) return Promise.reject(crashed(method));
       link.crashed = false;
     }
-    return this.#connection!.send(method, params, link?.sessionId, timeout, signal);
+    const connection = this.#connection!;
+    const answer = connection.send(method, params, link?.sessionId, timeout, signal);
+    if (!link || this.#hangTimeout === 0 || FOR_HUNG.has(method)) return answer;
+    return this.#unlessHung(connection, link, answer, method);
+  }
+
+  /** Fails a command whose page does not even answer a question that costs it nothing. */
+  #unlessHung(
+    connection: Connection,
+    link: PageLink,
+    answer: Promise<unknown>,
+    method: string,
+  ): Promise<unknown> {
+    const { sessionId } = link;
+    const half = this.#hangTimeout / 2;
+    return new Promise((resolve, reject) => {
+      const ask = (): void => {
+        // A page with a dialog waits for whoever answers it.
+        if (link.dialog || link.closed || link.crashed || link.sessionId !== sessionId) return;
+        link.probe ??= connection
+          .send("Runtime.evaluate", { expression: "0" }, sessionId, half)
+          .then(
+            () => true,
+            (error: unknown) =>
+              !(error instanceof EnvportError && error.code === "timeout") || link.dialog !== undefined,
+          )
+          .finally(() => (link.probe = undefined));
+        void link.probe.then((isAlive) => {
+          if (over) return;
+          if (isAlive) timer = setTimeout(ask, half);
+          else reject(hung(method, this.#hangTimeout));
+        });
+      };
+      let over = false;
+      let timer = setTimeout(ask, half);
+      answer.then(resolve, reject).finally(() => {
+        over = true;
+        clearTimeout(timer);
+      });
+    });
   }
 
   async #open(): Promise<void> {
@@ -331,6 +379,13 @@ export class BrowserLink {
 
 function gone(method: string): CdpError {
   return new CdpError("target-closed", `Cannot do ${method} as the page is gone`);
+}
+
+function hung(method: string, ms: number): CdpError {
+  return new CdpError(
+    "target-hung",
+    `Cannot finish ${method} as the page has answered nothing for ${String(ms)} ms: a script may keep it busy`,
+  );
 }
 
 function crashed(method: string): CdpError {

@@ -12,6 +12,8 @@ export interface PageLink {
   closed: boolean;
   crashed: boolean;
   dialog: CdpDialog | undefined;
+  /** The question whether it hangs, while it is not answered. */
+  probe?: Promise<boolean> | undefined;
   /** Called when there is a session, first or new; `waits` is a page that has not begun to load. */
   attached?: (waits: boolean) => void;
   /** Asks the browser to close it. */

@@ -14,6 +14,13 @@ export interface CdpConnectOptions extends AbortOptions {
    * @default {30_000}
    */
   timeout?: number | undefined;
+  /**
+   * Milliseconds after which a page that answers nothing any more fails its commands with `target-hung`: a script that never
+   * ends, not one that waits. 0 leaves it to the time-outs of the commands.
+   *
+   * @default {5_000}
+   */
+  hangTimeout?: number | undefined;
   /** Host and port of the binding's own URL, where the capability's leads to a forwarder. */
   authority?: string | undefined;
   /** Opens a stream to the browser in place of a connection to the capability's URL; TLS connections do not use it. */

@@ -5,6 +5,7 @@
  * | --- | --- |
  * | `refused` | the browser answered with an error; `protocolCode` has its number |
  * | `target-crashed` | the page's renderer has died; `goto` or `Page.reload` brings the page back |
+ * | `target-hung` | the page has not answered for `hangTimeout`: a script keeps it busy, or a debugger holds it |
  * | `target-closed` | the page is gone |
  * | `navigation-failed` | the page could not be loaded: no such host, refused, no such file |
  * | `evaluation-failed` | the script threw; the message is its own |
@@ -14,6 +15,7 @@
 export type CdpErrorCode =
   | "refused"
   | "target-crashed"
+  | "target-hung"
   | "target-closed"
   | "navigation-failed"
   | "evaluation-failed"

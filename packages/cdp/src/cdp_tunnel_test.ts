@@ -199,6 +199,20 @@ test("a hung page is told by the time-out, and neither others nor a new client w
   await page.close();
 });
 
+test("a page that a script keeps busy fails its commands as hung, and goes on when it is free", async () => {
+  const page = await browser.newPage("data:text/html,busy");
+  await page.waitForIdle();
+  const waiting = page.evaluate("new Promise((resolve) => setTimeout(resolve, 7_000, 'slow'))");
+  await waiting; // slow is not hung
+  const busy = page.evaluate("for (;;);");
+  const other = page.screenshot();
+  await expect(busy).rejects.toMatchObject({ code: "target-hung" });
+  await expect(other).rejects.toMatchObject({ code: "target-hung" });
+  await page.send("Runtime.terminateExecution", undefined, { timeout: 5_000 });
+  assert.equal(await page.evaluate("1"), 1);
+  await page.close();
+});
+
 test("a hung and a crashed page can be closed", async () => {
   const hung = await browser.newPage(`${site.url}/`);
   await hung.waitForIdle();
