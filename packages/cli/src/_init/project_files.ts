@@ -33,7 +33,7 @@ export function manifestParts(templates: readonly Template[], version: string): 
       test: "node --import tsx --test env.test.ts",
       typecheck: "tsc",
     },
-    dependencies: Object.fromEntries(named),
+    dependencies: Object.assign(Object.fromEntries(named), ...templates.map(({ libraries }) => libraries)),
     devDependencies: { "@envport/cli": range, ...TOOL_VERSIONS },
   };
 }

@@ -6,6 +6,7 @@ export const ssh: Template = {
   summary: "a shell and files, in a sandbox",
   needs: [],
   packages: ["ssh", "workspace"],
+  programs: ["bubblewrap"],
   environment: {
     imports: [`import { workspace } from "@envport/workspace";`],
     code: `// The agent works in this folder over ssh, from inside a sandbox where it is /workspace.

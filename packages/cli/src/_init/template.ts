@@ -8,6 +8,10 @@ export interface Template {
   readonly needs: readonly string[];
   /** The packages that its code imports, without the scope. */
   readonly packages: readonly string[];
+  /** Packages of others that its code imports, with their versions; a test holds them to the catalog. */
+  readonly libraries?: Readonly<Record<string, string>> | undefined;
+  /** Programs that have to be on the machine, as Debian calls their packages. */
+  readonly programs?: readonly string[] | undefined;
   /** Its part of env.ts. */
   readonly environment?: Part | undefined;
   /** Its task, and how the agent does it: a case of the agent's switch. */

@@ -35,6 +35,7 @@ export const initCommand: Command = {
   examples: [
     ["init my-env", "A new folder; asks for the capabilities"],
     ["init my-env --with ssh,filetracking", "Without a question"],
+    ["init --with mcp,cdp,rfb", "In this folder: tools, a browser, a desktop"],
     ["init --with none", "In this folder; questions and answers only"],
   ],
   async run(invocation, { output, signal }) {
@@ -130,8 +131,12 @@ function writeProject(
 
 function nextSteps(folder: string, templates: readonly Template[]): string[] {
   const where = path.relative(process.cwd(), folder);
+  const programs = [...new Set(templates.flatMap((template) => template.programs ?? []))];
   return [
     ...(where === "" ? [] : [`cd ${/^[\w@%+=:,./-]+$/.test(where) ? where : `'${where}'`}`]),
+    ...(programs.length > 0
+      ? [`sudo apt-get install ${programs.join(" ")}     # unless they are there`]
+      : []),
     "npm install",
     "npm test          # the agent scores 1, one that does nothing scores 0",
     `npm start         # one episode of ${firstTask(templates)}`,
