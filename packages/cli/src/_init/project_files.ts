@@ -25,6 +25,7 @@ export function manifestParts(templates: readonly Template[], version: string): 
   const packages = ["client", "server", ...templates.flatMap((template) => template.packages)];
   const range = `^${version}`;
   const named = [...new Set(packages)].sort().map((name) => [`@envport/${name}`, range] as const);
+  const libraries = templates.flatMap((template) => Object.entries(template.libraries ?? {}));
   return {
     type: "module",
     scripts: {
@@ -33,7 +34,7 @@ export function manifestParts(templates: readonly Template[], version: string): 
       test: "node --import tsx --test env.test.ts",
       typecheck: "tsc",
     },
-    dependencies: Object.assign(Object.fromEntries(named), ...templates.map(({ libraries }) => libraries)),
+    dependencies: Object.fromEntries([...named, ...libraries]),
     devDependencies: { "@envport/cli": range, ...TOOL_VERSIONS },
   };
 }
