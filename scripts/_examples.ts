@@ -29,6 +29,14 @@ export function packageExamples(): Example[] {
   });
 }
 
+/** The pages that stand beside README.md: docs/ and the threat model. */
+export function pageExamples(): Example[] {
+  const pages = readdirSync(path.join(root, "docs")).filter((file) => file.endsWith(".md"));
+  return [...pages.map((file) => path.join("docs", file)), "THREAT_MODEL.md"].flatMap((file) =>
+    examplesIn(path.join(root, file)),
+  );
+}
+
 /**
  * The fenced `ts` blocks of a file; in source files those of doc comments, without their leading asterisks.
  *

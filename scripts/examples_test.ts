@@ -2,17 +2,19 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { examplesIn, packageExamples, root } from "./_examples.ts";
+import { examplesIn, packageExamples, pageExamples, root } from "./_examples.ts";
 
 const FOLDER = ".examples";
 const folder = path.join(root, FOLDER);
-const examples = [...packageExamples(), ...examplesIn(path.join(root, "README.md"))];
+/** Pages show several packages and libraries at once, which this app depends on. */
+const PAGES_HOME = "apps/reference-env";
+const examples = [...packageExamples(), ...examplesIn(path.join(root, "README.md")), ...pageExamples()];
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 /** Each stands in the package that shows it, where what it imports is found. */
 const files = examples.map(({ code, where }, index) => {
-  const [, home = ""] = /^(packages\/[^/]+)\//.exec(where) ?? [];
+  const [, home = where.startsWith("README.md") ? "" : PAGES_HOME] = /^(packages\/[^/]+)\//.exec(where) ?? [];
   mkdirSync(path.join(root, home, FOLDER), { recursive: true });
   const file = path.join(root, home, FOLDER, `example_${String(index)}.ts`);
   writeFileSync(file, `// ${where}\n${code}\nexport {};\n`);
@@ -29,7 +31,7 @@ writeFileSync(
       paths: { "@envport/*": ["../packages/*/src/mod.ts"], zod: ["../node_modules/zod"] },
       noUnusedLocals: false,
     },
-    include: ["*.ts", `../packages/*/${FOLDER}/*.ts`],
+    include: ["*.ts", `../packages/*/${FOLDER}/*.ts`, `../${PAGES_HOME}/${FOLDER}/*.ts`],
   }),
 );
 
