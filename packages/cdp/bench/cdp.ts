@@ -7,20 +7,8 @@ import { CdpClient, cdp, cdpCapability } from "@envport/cdp";
 import type { CdpPage } from "@envport/cdp";
 import { connect } from "@envport/client";
 import type { CDPSession } from "playwright-core";
-
-/** One measured figure beside its reference. */
-export interface Row {
-  metric: string;
-  unit: string;
-  ours: number | null;
-  reference: string;
-  theirs: number | null;
-  /** Better when larger. */
-  ratio: number | null;
-  target: number;
-  ok: boolean | null;
-  reason?: string;
-}
+import { median, runBench } from "../../../scripts/bench_rows.ts";
+import type { Row } from "../../../scripts/bench_rows.ts";
 
 const PAGE = "data:text/html,<h1 style='color:teal'>bench</h1><p>some text</p>";
 const STRAIGHT = "the same client straight to Chromium";
@@ -128,19 +116,4 @@ async function startEnvironment(): Promise<{ url: string; direct: string } & Asy
   };
 }
 
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await run({ quick: process.argv.includes("--quick") });
-  for (const { metric, unit, ours, reference, theirs, ratio, target, ok } of rows) {
-    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(1)).padStart(9);
-    process.stderr.write(
-      `${metric.padEnd(28)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(5)} ${ratio?.toFixed(2) ?? "-"} (${String(target)}) ${String(ok)}  ${reference}\n`,
-    );
-  }
-  if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "cdp", rows }));
-  process.exit();
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runBench("cdp", run);

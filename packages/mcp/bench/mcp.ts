@@ -6,20 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { McpClient } from "../src/mcp_client.ts";
-
-/** One measured figure beside its reference. */
-export interface Row {
-  metric: string;
-  unit: string;
-  ours: number | null;
-  reference: string;
-  theirs: number | null;
-  /** Better when larger. */
-  ratio: number | null;
-  target: number;
-  ok: boolean | null;
-  reason?: string;
-}
+import { median, runBench } from "../../../scripts/bench_rows.ts";
+import type { Row } from "../../../scripts/bench_rows.ts";
 
 /** The same client by the two ways to the same server. */
 interface Ways {
@@ -135,19 +123,4 @@ async function serveInChild(): Promise<{ url: string; capabilities: Capability[]
   };
 }
 
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await run({ quick: process.argv.includes("--quick") });
-  for (const { metric, unit, ours, theirs, ratio, target, ok } of rows) {
-    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(1)).padStart(9);
-    process.stderr.write(
-      `${metric.padEnd(42)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(5)} ${ratio?.toFixed(2) ?? "-"} (${String(target)}) ${String(ok)}\n`,
-    );
-  }
-  if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "mcp", rows }));
-  process.exit();
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runBench("mcp", run);

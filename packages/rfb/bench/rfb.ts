@@ -11,20 +11,8 @@ import type { PublishedCapability } from "@envport/wire";
 import { rfb } from "../src/rfb.ts";
 import { RfbClient } from "../src/rfb_client.ts";
 import type { ScreenProgram } from "../src/screen_options.ts";
-
-/** One measured figure beside its reference. */
-export interface Row {
-  metric: string;
-  unit: string;
-  ours: number | null;
-  reference: string;
-  theirs: number | null;
-  /** Better when larger. */
-  ratio: number | null;
-  target: number;
-  ok: boolean | null;
-  reason?: string;
-}
+import { median, runBench } from "../../../scripts/bench_rows.ts";
+import type { Row } from "../../../scripts/bench_rows.ts";
 
 const [WIDTH, HEIGHT] = [1280, 1024];
 const PEER = "asyncvnc on the same socket";
@@ -255,18 +243,4 @@ function compare(row: Omit<Row, "ratio" | "ok">, ratio: number | null): Row {
   return { ...row, ratio, ok: ratio >= row.target };
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await run({ quick: process.argv.includes("--quick") });
-  for (const { metric, unit, ours, theirs, ratio, target, ok } of rows) {
-    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(1)).padStart(9);
-    process.stderr.write(
-      `${metric.padEnd(42)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(4)} ${ratio?.toFixed(2) ?? "-"} (${String(target)}) ${String(ok)}\n`,
-    );
-  }
-  if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "rfb", rows }));
-  process.exit();
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runBench("rfb", run);

@@ -11,20 +11,8 @@ import { NdArray } from "../src/nd_array.ts";
 import { robot } from "../src/robot.ts";
 import { RobotClient } from "../src/robot_client.ts";
 import { RobotEndpoint } from "../src/robot_endpoint.ts";
-
-/** One measured figure beside its reference. */
-export interface Row {
-  metric: string;
-  unit: string;
-  ours: number | null;
-  reference: string;
-  theirs: number | null;
-  /** Better when larger. */
-  ratio: number | null;
-  target: number;
-  ok: boolean | null;
-  reason?: string;
-}
+import { median, runBench } from "../../../scripts/bench_rows.ts";
+import type { Row } from "../../../scripts/bench_rows.ts";
 
 /** Something that takes steps. */
 interface Driver extends AsyncDisposable {
@@ -205,23 +193,8 @@ async function perSecond(driver: Driver, steps: number): Promise<number> {
   return steps / ((performance.now() - started) / 1_000);
 }
 
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
-}
-
 function missing(metric: string, unit: string, reference: string, target: number, reason: string): Row {
   return { metric, unit, ours: null, reference, theirs: null, ratio: null, target, ok: null, reason };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await run({ quick: process.argv.includes("--quick") });
-  for (const { metric, unit, ours, theirs, ratio, target, ok } of rows) {
-    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(2)).padStart(9);
-    process.stderr.write(
-      `${metric.padEnd(36)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(4)} ${ratio?.toFixed(2) ?? "-"} (${String(target)}) ${String(ok)}\n`,
-    );
-  }
-  if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "robot", rows }));
-  process.exit();
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runBench("robot", run, 2);

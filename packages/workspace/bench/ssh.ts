@@ -6,20 +6,8 @@ import { fileURLToPath } from "node:url";
 import { SshClient } from "@envport/ssh";
 import { startSshd } from "../../ssh/src/_testing.ts";
 import { startWorkspace } from "../src/_testing.ts";
-
-/** One measured figure beside its reference. */
-export interface Row {
-  metric: string;
-  unit: string;
-  ours: number | null;
-  reference: string;
-  theirs: number | null;
-  /** Better when larger. */
-  ratio: number | null;
-  target: number;
-  ok: boolean | null;
-  reason?: string;
-}
+import { median, runBench } from "../../../scripts/bench_rows.ts";
+import type { Row } from "../../../scripts/bench_rows.ts";
 
 /** One of the two servers. */
 interface Side {
@@ -189,11 +177,6 @@ function program(name: string, args: readonly string[], input = ""): Promise<voi
   });
 }
 
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
-}
-
 function missing(metric: string, reason: string): Row {
   return {
     metric,
@@ -208,14 +191,4 @@ function missing(metric: string, reason: string): Row {
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const rows = await run({ quick: process.argv.includes("--quick") });
-  for (const { metric, unit, ours, theirs, ratio, target, ok } of rows) {
-    const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(1)).padStart(9);
-    process.stderr.write(
-      `${metric.padEnd(28)} ${figure(ours)} ${figure(theirs)} ${unit.padEnd(5)} ${ratio?.toFixed(2) ?? "-"} (${String(target)}) ${String(ok)}\n`,
-    );
-  }
-  if (process.argv.includes("--json")) console.log(JSON.stringify({ bench: "ssh", rows }));
-  process.exit();
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runBench("ssh", run);
